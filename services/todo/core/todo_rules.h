@@ -1,0 +1,63 @@
+#ifndef DOCKET_SERVICES_TODO_CORE_TODO_RULES_H_
+#define DOCKET_SERVICES_TODO_CORE_TODO_RULES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "docket/todo/v1/todo.pb.h"
+#include "docket/todo/v1/todo_service.pb.h"
+#include "services/todo/core/plan_fold.h"
+#include "services/todo/core/policy.h"
+
+// Judges writes of todo lists. Pure functions; the order is: CheckRequest, CheckOwner, CheckExpectedVersion,
+// JudgeWrite.
+
+namespace docket::todo {
+
+// A write that was accepted.
+struct JudgedWrite {
+  // What is to be stored.
+  v1::TodoWritten todo;
+  // What it changes in the standing list.
+  std::vector<v1::ItemChange> changes;
+  // The unfinished items of the standing list that it leaves out.
+  std::vector<v1::TodoItem> dropped_unfinished;
+  // The agent's newest TodoWritten or TurnStarted, which it was judged against. 0: there is none.
+  int64_t judged_seq = 0;
+};
+
+// The kind of actor that writes: what the request says, AGENT if it says nothing.
+v1::ActorKind ActorKindOf(const v1::WriteTodosRequest& request);
+
+// Whether actors of this kind report what the model wrote, so that their writes need an open turn.
+bool SpeaksForModel(v1::ActorKind kind);
+
+// OK if all fields of `request` but its items are well formed. Errors: INVALID_REQUEST with the field.
+absl::Status CheckRequest(const v1::WriteTodosRequest& request);
+
+// OK if the session and the agent can be written to. `fold` is null if the session does not exist. Errors:
+// SESSION_NOT_FOUND (unless `open_session` is set), SESSION_ERASED, SESSION_CLOSED, AGENT_UNKNOWN; NO_OPEN_TURN if the
+// actor speaks for the model, the agent has no open turn and the policy opens none.
+absl::Status CheckOwner(const v1::WriteTodosRequest& request, const SessionFold* fold, const Policy& policy);
+
+// OK unless `expected_version` is set and the agent has a newer list. Errors: REVISION_CONFLICT (expected, actual).
+absl::Status CheckExpectedVersion(const v1::WriteTodosRequest& request, const SessionFold* fold);
+
+// Turns what was sent into the list to store: checks each item, merges, keeps the identity of items, applies the
+// policy. `fold` is null if the session does not exist yet. Includes CheckRequest(). Deterministic: the same request
+// against the same fold gives the same list, item ids included.
+//
+// An item keeps the identity of the standing item that its id names (`item_id` or `source_id`), else, when replacing or
+// without an id, of the one with exactly its content; any other is new. A merge changes only the fields that are set.
+//
+// Errors: INVALID_REQUEST; TODO_DISABLED; INVALID_TODO (metadata: path, index, rule, allowed; rules: those of
+// list_rules.h, and id_or_content, status_required); TODO_RULE (the same metadata; the rule is the policy's field).
+// Each message is one sentence that a model can act on.
+absl::StatusOr<JudgedWrite> JudgeWrite(const v1::WriteTodosRequest& request, const SessionFold* fold,
+                                       const Policy& policy);
+
+}  // namespace docket::todo
+
+#endif  // DOCKET_SERVICES_TODO_CORE_TODO_RULES_H_
