@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "docket/todo/v1/todo.pb.h"
 #include "docket/todo/v1/todo_service.pb.h"
 #include "services/todo/core/plan_fold.h"
 #include "services/todo/core/policy.h"
+#include "services/todo/core/write_checks.h"
 
 // Judges writes of todo lists. Pure functions; the order is: CheckRequest, CheckOwner, CheckExpectedVersion,
 // JudgeWrite.
@@ -27,23 +27,6 @@ struct JudgedWrite {
   // The agent's newest TodoWritten or TurnStarted, which it was judged against. 0: there is none.
   int64_t judged_seq = 0;
 };
-
-// The kind of actor that writes: what the request says, AGENT if it says nothing.
-v1::ActorKind ActorKindOf(const v1::WriteTodosRequest& request);
-
-// Whether actors of this kind report what the model wrote, so that their writes need an open turn.
-bool SpeaksForModel(v1::ActorKind kind);
-
-// OK if all fields of `request` but its items are well formed. Errors: INVALID_REQUEST with the field.
-absl::Status CheckRequest(const v1::WriteTodosRequest& request);
-
-// OK if the session and the agent can be written to. `fold` is null if the session does not exist. Errors:
-// SESSION_NOT_FOUND (unless `open_session` is set), SESSION_ERASED, SESSION_CLOSED, AGENT_UNKNOWN; NO_OPEN_TURN if the
-// actor speaks for the model, the agent has no open turn and the policy opens none.
-absl::Status CheckOwner(const v1::WriteTodosRequest& request, const SessionFold* fold, const Policy& policy);
-
-// OK unless `expected_version` is set and the agent has a newer list. Errors: REVISION_CONFLICT (expected, actual).
-absl::Status CheckExpectedVersion(const v1::WriteTodosRequest& request, const SessionFold* fold);
 
 // Turns what was sent into the list to store: checks each item, merges, keeps the identity of items, applies the
 // policy. `fold` is null if the session does not exist yet. Includes CheckRequest(). Deterministic: the same request
