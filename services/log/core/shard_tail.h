@@ -1,97 +1,84 @@
 #ifndef DOCKET_SERVICES_LOG_CORE_SHARD_TAIL_H_
 #define DOCKET_SERVICES_LOG_CORE_SHARD_TAIL_H_
 
-#include <deque>
-#include <functional>
-#include <map>
+#include <list>
 #include <memory>
-#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "services/common/mutex.h"
+#include "absl/strings/string_view.h"
 #include "services/log/core/event_store.h"
 #include "services/log/core/ids.h"
 #include "services/log/core/session_state.h"
-#include "services/log/core/subscription.h"
 
 namespace docket::log {
 
-// What this replica knows of a shard's end: the position reached, the newest events, the folded states of active
-// sessions.
+// What this replica knows of a shard's end: the position reached, the id of the event there, and the folded states of
+// active sessions.
 //
-// Advance() is its only entry, fed by this replica's commits, by what an append brought back, and by reads after a
-// hint; ranges may overlap and come in any order, each position is taken once. Cached states are folded along.
-// Followers are woken with numbers and read the ring themselves.
+// Advance() is the only way forward: fed by this replica's commits and by what an append or a read brought back. Each
+// position is taken once; cached states are folded along. A state can be ahead of the position, never behind it.
 //
-// Promises: the ring is contiguous, (ring_after, position]. Positions given to one follower never go backwards but by a
-// reset.
-//
-// Thread-safe. Wakes run on the advancing thread without the tail's lock held by the caller, must not block, and may
-// not unfollow.
+// Not thread-safe: one lane owns it. `store` must outlive it.
 class ShardTail {
  public:
   struct Options {
-    size_t ring_events = 4096;
-    size_t ring_bytes = 8 << 20;
     size_t cached_states = 4096;
   };
 
-  // Where the tail stands.
-  struct Mark {
-    int32_t epoch = 0;
-    Position position;
-    EventId id;  // of the event at `position`; nil if that is not known
-    Position ring_after;
-    absl::Time recorded_at;
-  };
+  ShardTail(ShardId shard, EventStore& store, Options options) : shard_(shard), store_(store), options_(options) {}
 
-  // What a follower is told: the mark, and whether the log was cut since the last wake.
-  using Wake = std::function<void(const Mark&, bool reset)>;
-
-  ShardTail(ShardId shard, EventStore& store, Options options);
-
-  // Reads where the log ends, unless it is known. The ring is empty then. Blocks.
+  // Reads where the log ends, unless that is known. Blocks.
   absl::Status Start();
 
   ShardId shard() const { return shard_; }
-  Mark mark() const;
+  int32_t epoch() const { return epoch_; }
+  Position position() const { return position_; }
+  // Of the event at position(); nil if that is not known.
+  const EventId& id() const { return id_; }
 
-  // Takes what is new of the events in (after, through]; does nothing if `after` is beyond the tail. Looks up the names
-  // of sessions that are not known; blocks for that. On an error nothing was taken.
-  absl::Status Advance(Position after, Position through, std::vector<StoredEvent> events);
-
-  // The log lost its end: drops ring and states and starts anew from `head`.
+  // Takes what is new of the events, which are all there are after some position at or before position().
+  void Advance(const std::vector<StoredEvent>& events);
+  // Reads on from position() to the log's end, page by page. Blocks.
+  absl::Status CatchUp();
+  // The log lost its end, or another replica said so: drops the states and starts anew from `head`.
   void Reset(const ShardHead& head);
 
-  // The ring's events after `after`, at most `max_bytes` of them or one; nothing if the ring does not reach back so
-  // far.
-  std::optional<FeedRange> ReadRing(Position after, size_t max_bytes) const;
+  // The state of a session, loaded if it is not cached; null if there is no such session. Blocks for a load.
+  absl::StatusOr<std::shared_ptr<const SessionState>> State(absl::string_view tenant_id, absl::string_view session_id);
+  // Keeps the state of a session that was opened through this tail. Its events were not given to Advance() yet.
+  void Keep(SessionState state);
 
-  // Events with the names of their sessions; looks up what is not known. Blocks.
-  absl::StatusOr<FeedEvents> WithNames(std::vector<StoredEvent> events);
+  // The rows of sessions that changed since the last call that was followed by Flushed().
+  std::vector<SessionRow> DirtyRows() const;
+  void Flushed(const std::vector<SessionRow>& rows);
+  bool dirty() const { return !dirty_.empty(); }
 
-  // The folded state of a session as of mark(), loaded if it is not cached; nothing if there is no such session. Blocks
-  // for a load. The state and the mark belong together.
-  struct StateAt {
-    std::shared_ptr<const SessionState> state;
-    Mark mark;
+ private:
+  using Key = std::pair<std::string, std::string>;  // tenant, session
+
+  struct Entry {
+    std::shared_ptr<SessionState> state;
+    std::list<Key>::iterator use;
   };
-  absl::StatusOr<StateAt> State(absl::string_view tenant_id, absl::string_view session_id);
 
-  // Sessions changed since the last call, with their states, and the position that this is complete up to.
-  struct Dirty {
-    std::vector<std::shared_ptr<const SessionState>> states;
-    Position through;
-  };
-  Dirty TakeDirty();
+  Entry& Insert(SessionState state);
 
-  // Wakes `wake` with the mark now and whenever it changes, until Unfollow(), after which it is not running and will
-  // not run again.
-  int64_t Follow(Wake wake);
-  void Unfollow(int64_t follower);
-  bool followed() const;
+  const ShardId shard_;
+  EventStore& store_;
+  const Options options_;
+  bool started_ = false;
+  int32_t epoch_ = 0;
+  Position position_;
+  EventId id_;
+  absl::flat_hash_map<Key, Entry> states_;
+  absl::flat_hash_map<SessionPk, Key> keys_;  // of what is in states_
+  std::list<Key> uses_;                       // the longest unused first
+  absl::flat_hash_map<SessionPk, std::shared_ptr<const SessionState>> dirty_;
 };
 
 }  // namespace docket::log
