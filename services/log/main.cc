@@ -29,6 +29,16 @@ ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(10), "serve: how long cal
 
 namespace {
 
+// Flags are written with dashes; the library's names have underscores.
+void UseUnderscores(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    if (argv[i][0] != '-' || argv[i][1] != '-') continue;
+    for (char* c = argv[i] + 2; *c != '\0' && *c != '='; ++c) {
+      if (*c == '-') *c = '_';
+    }
+  }
+}
+
 int Fail(const absl::Status& status) {
   docket::LogError(status.message());
   return 1;
@@ -69,6 +79,7 @@ int main(int argc, char** argv) {
   docket::StartLogging("docket-log", docket::LogLevel::kInfo);
   absl::SetProgramUsageMessage(
       "docket-log migrate|serve [flags]\nThe database: DOCKET_DATABASE_URL, a libpq connection string.");
+  UseUnderscores(argc, argv);
   const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
   const std::string command = arguments.size() == 2 ? arguments[1] : "";
   if (command != "migrate" && command != "serve") {
