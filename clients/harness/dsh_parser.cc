@@ -42,24 +42,7 @@ DshParser::DshParser(ParserOptions options, std::function<void(ParsedEvent)> sin
     : recorder_("dsh", std::move(options), std::move(sink)) {}
 
 void DshParser::Feed(absl::string_view line) {
-  recorder_.NextLine();
-  if (line.size() > kMaxLineBytes) {
-    recorder_.NoteSkipped("the line is longer than 64 MiB");
-    return;
-  }
-  const JsonObjects split = SplitObjects(line);
-  if (split.objects.size() > 1) {
-    recorder_.NoteRepaired(absl::StrCat(split.objects.size(), " objects on one line"));
-  }
-  for (const absl::string_view text : split.objects) {
-    const Json entry = ParseJson(text);
-    if (entry.is_discarded()) {
-      recorder_.NoteSkipped("not JSON");
-    } else {
-      Entry(entry, text);
-    }
-  }
-  if (split.has_rest) recorder_.NoteSkipped("not JSON");
+  recorder_.ReadLine(line, [this](const Json& entry, absl::string_view text) { Entry(entry, text); });
 }
 
 void DshParser::Entry(const Json& entry, absl::string_view text) {

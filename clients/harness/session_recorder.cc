@@ -160,6 +160,28 @@ void SessionRecorder::NoteSkipped(absl::string_view text) {
   if (report_.skipped.size() < kMaxReportedNotes) report_.skipped.push_back({report_.lines, std::string(text)});
 }
 
+void SessionRecorder::ReadLine(absl::string_view line,
+                               absl::FunctionRef<void(const nlohmann::json&, absl::string_view)> entry) {
+  ++report_.lines;
+  if (line.size() > kMaxLineBytes) {
+    NoteSkipped("the line is longer than 64 MiB");
+    return;
+  }
+  const JsonObjects split = SplitObjects(line);
+  if (split.objects.size() > 1) {
+    NoteRepaired(absl::StrCat(split.objects.size(), " objects on one line"));
+  }
+  for (const absl::string_view text : split.objects) {
+    const nlohmann::json object = ParseJson(text);
+    if (object.is_discarded()) {
+      NoteSkipped("not JSON");
+    } else {
+      entry(object, text);
+    }
+  }
+  if (split.has_rest) NoteSkipped("not JSON");
+}
+
 std::string SessionRecorder::SafeId(absl::string_view id, absl::string_view what) {
   if (CheckId(v1::ERROR_REASON_INVALID_EVENT, what, id).ok()) return std::string(id);
   NoteRepaired(absl::StrCat("a ", what, " that cannot be one was replaced by a hash of it"));

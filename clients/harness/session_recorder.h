@@ -13,6 +13,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "clients/harness/transcript_parser.h"
@@ -64,7 +65,9 @@ class SessionRecorder {
   ~SessionRecorder();
 
   // A line was fed.
-  void NextLine() { ++report_.lines; }
+  // Counts a line and gives each JSON object on it, with its text, to `entry`. What is no JSON costs itself alone and
+  // is noted.
+  void ReadLine(absl::string_view line, absl::FunctionRef<void(const nlohmann::json&, absl::string_view)> entry);
   void NoteRepaired(absl::string_view text);
   void NoteSkipped(absl::string_view text);
 

@@ -58,7 +58,7 @@ class UnaryAnswer {
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* RunUnaryAsync(
     grpc::CallbackServerContext* context, WorkerPool& pool, const grpc::ByteBuffer* in, grpc::ByteBuffer* out,
-    std::function<void(const Request& request, std::function<void(absl::StatusOr<Response>)> done)> handler,
+    std::function<void(Request request, std::function<void(absl::StatusOr<Response>)> done)> handler,
     absl::string_view except_unknown = "") {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   auto answer = std::make_shared<UnaryAnswer>(reactor, out);
@@ -66,7 +66,7 @@ grpc::ServerUnaryReactor* RunUnaryAsync(
       pool.Run([answer, in, handler = std::move(handler), except = std::string(except_unknown)]() {
         Request request;
         if (absl::Status parsed = ParseStrictly(*in, request, except); !parsed.ok()) return answer->Refuse(parsed);
-        handler(request, [answer](absl::StatusOr<Response> response) {
+        handler(std::move(request), [answer](absl::StatusOr<Response> response) {
           if (response.ok()) {
             answer->Give(*response);
           } else {

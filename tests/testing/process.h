@@ -54,7 +54,7 @@ struct RunResult {
 absl::StatusOr<RunResult> RunProgram(const Process::Options& options, absl::Duration timeout);
 
 // A loopback TCP port that no other program is given while this lives, so that a server can be killed and started again
-// on it. Servers that set SO_REUSEPORT (gRPC does) can listen on it.
+// on it. Servers that set SO_REUSEADDR (gRPC does) can listen on it.
 class ReservedPort {
  public:
   ReservedPort();

@@ -17,6 +17,10 @@
 namespace docket::log {
 namespace {
 
+// A lane knows the sessions that it wrote to. That every session's row is complete up to some position is not for it to
+// say.
+constexpr Position kNoClaim{0};
+
 EventId IdOf(const v1::SessionEvent& event) {
   return EventId::Parse(event.event_id()).value_or(EventId());
 }
@@ -97,9 +101,12 @@ void AppendLane::Run() {
       batch = TakeBatch();
     }
     if (!batch.empty()) Process(std::move(batch));
-    if (tail_.dirty() && absl::Now() - flushed_at_ >= options_.flush_summaries_after) FlushSummaries();
+    if (tail_.dirty() && absl::Now() - flushed_at_ >= options_.flush_summaries_after) {
+      FlushSummaries().IgnoreError();  // the rows stay dirty
+    }
   }
-  FlushSummaries();
+  // The log is the truth: rows that stay behind are folded on from it.
+  if (tail_.dirty()) FlushSummaries().IgnoreError();
 }
 
 std::vector<AppendLane::Pending> AppendLane::TakeBatch() {
@@ -218,9 +225,7 @@ absl::Status AppendLane::LookUp(Pending& pending, Round& round, SessionPk pk) {
   if (*known < pending.request->events_size()) return absl::OkStatus();
   if (round.in_doubt) {
     // They may be ours and not yet safe: a later commit proves the earlier one.
-    std::vector<SessionRow> rows = tail_.DirtyRows();
-    DOCKET_RETURN_IF_ERROR(store_.FlushSummaries(shard_, rows, tail_.position()));
-    tail_.Flushed(rows);
+    DOCKET_RETURN_IF_ERROR(FlushSummaries());
   }
   AnswerKnown(pending, round);
   return absl::OkStatus();
@@ -339,16 +344,16 @@ absl::Status AppendLane::Diverged() {
   return absl::OkStatus();
 }
 
-void AppendLane::FlushSummaries() {
+absl::Status AppendLane::FlushSummaries() {
   flushed_at_ = absl::Now();
-  if (!tail_.dirty()) return;
   const std::vector<SessionRow> rows = tail_.DirtyRows();
-  const absl::Status status = store_.FlushSummaries(shard_, rows, tail_.position());
-  if (!status.ok()) {
+  const absl::Status status = store_.FlushSummaries(shard_, rows, kNoClaim);
+  if (status.ok()) {
+    tail_.Flushed(rows);
+  } else {
     LogWarning("summaries of shard ", shard_.value, " were not flushed; they will be");
-    return;
   }
-  tail_.Flushed(rows);
+  return status;
 }
 
 }  // namespace docket::log

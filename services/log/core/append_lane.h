@@ -79,7 +79,8 @@ class AppendLane {
   bool Conclude(std::vector<Pending>& batch, Round& round, AppendOutcome outcome);
   void Stored(std::vector<Pending>& batch, Round& round, const AppendOutcome& outcome);
   absl::Status Diverged();
-  void FlushSummaries();
+  // Also the later commit that proves an earlier one which was in doubt.
+  absl::Status FlushSummaries();
 
   const ShardId shard_;
   EventStore& store_;

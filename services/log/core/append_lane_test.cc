@@ -191,6 +191,7 @@ TEST_F(AppendLaneTest, DrainsWhatIsQueued) {
   for (auto& result : results) EXPECT_TRUE(result.get().ok());
   EXPECT_EQ(Refusal(Request("a", {Said("x")})), docket::v1::ERROR_REASON_DRAINING);
   EXPECT_GE(store_.flushes(), 1) << "summaries are flushed in the end";
+  EXPECT_EQ(store_.claimed(), Position{0}) << "a lane does not know every session of its shard";
   EXPECT_LT(store_.appends(), 100) << "what waits together is stored together";
 }
 

@@ -172,7 +172,8 @@ class EventStore {
                                                                const SessionFilter& filter) = 0;
 
   // Stores summaries in one statement. A row that has a later checkpoint already is left as it is. `complete_through`:
-  // the rows are now complete up to here; summary_position never sinks.
+  // the rows are now complete up to here (0: nothing is said); summary_position never sinks. Always writes the shard's
+  // row, also without `rows`, and fails if the database warned: OK proves that what was committed before is safe.
   virtual absl::Status FlushSummaries(ShardId shard, const std::vector<SessionRow>& rows,
                                       Position complete_through) = 0;
 

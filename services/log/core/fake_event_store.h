@@ -48,6 +48,11 @@ class FakeEventStore : public EventStore {
     MutexLock lock(&mutex_);
     return flushes_;
   }
+  // The highest position that a flush said the rows are complete up to.
+  Position claimed() {
+    MutexLock lock(&mutex_);
+    return claimed_;
+  }
   int32_t epoch() {
     MutexLock lock(&mutex_);
     return epoch_;
@@ -134,9 +139,10 @@ class FakeEventStore : public EventStore {
     return rows_;
   }
 
-  absl::Status FlushSummaries(ShardId, const std::vector<SessionRow>& rows, Position) override {
+  absl::Status FlushSummaries(ShardId, const std::vector<SessionRow>& rows, Position complete_through) override {
     MutexLock lock(&mutex_);
     ++flushes_;
+    claimed_ = std::max(claimed_, complete_through);
     for (const SessionRow& row : rows) {
       for (SessionRow& known : rows_) {
         if (known.pk == row.pk && known.checkpoint_seq < row.checkpoint_seq) known = row;
@@ -226,6 +232,7 @@ class FakeEventStore : public EventStore {
   int32_t refused_type_ ABSL_GUARDED_BY(mutex_) = -1;
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
   int flushes_ ABSL_GUARDED_BY(mutex_) = 0;
+  Position claimed_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace docket::log

@@ -65,8 +65,8 @@ grpc::ServerUnaryReactor* LogService::Append(grpc::CallbackServerContext* contex
                                              grpc::ByteBuffer* out) {
   return RunUnaryAsync<v1::AppendRequest, v1::AppendResponse>(
       context, pool_, in, out,
-      [this](const v1::AppendRequest& request, std::function<void(absl::StatusOr<v1::AppendResponse>)> done) {
-        const absl::Status queued = shards_.Append(std::make_shared<v1::AppendRequest>(request), done);
+      [this](v1::AppendRequest request, std::function<void(absl::StatusOr<v1::AppendResponse>)> done) {
+        const absl::Status queued = shards_.Append(std::make_shared<v1::AppendRequest>(std::move(request)), done);
         if (!queued.ok()) done(queued);
       },
       kEventType);

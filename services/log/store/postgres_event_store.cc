@@ -123,9 +123,8 @@ void PrepareWrites(pqxx::connection& c) {
       "row.title, labels = row.labels::jsonb, status = row.status, opened_at = coalesce(row.opened_at, s.opened_at), "
       "last_activity = coalesce(row.last_activity, s.last_activity) from row where s.shard_id = $1 and s.session_pk = "
       "row.pk "
-      "and s.checkpoint_seq < row.seq) update shard set summary_position = $11 where shard_id = $1 and "
-      "summary_position < "
-      "$11");
+      "and s.checkpoint_seq < row.seq) update shard set summary_position = greatest(summary_position, $11) where "
+      "shard_id = $1");
   c.prepare("raise_epoch", "update shard set epoch = epoch + 1 where shard_id = $1 and epoch = $2");
   c.prepare("read_epoch", "select epoch from shard where shard_id = $1");
 }
@@ -282,6 +281,8 @@ absl::Status PostgresEventStore::Run(PostgresPool& pool, Statement statement) {
     try {
       pqxx::nontransaction transaction(lease->get());
       statement(transaction);
+      // Such as that a commit is not on the standby: what was written is here, but a failover can lose it.
+      if (lease->TakeWarned() && &pool == &writers_) return ToStatus({SqlFailure::kUnavailable, "01000"});
       return absl::OkStatus();
     } catch (const std::exception&) {
       const SqlError error = CurrentSqlError();

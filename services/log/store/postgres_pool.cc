@@ -78,7 +78,9 @@ absl::StatusOr<PostgresPool::Lease> PostgresPool::Acquire() {
     while (out_ >= options_.size) {
       const absl::Duration left = deadline - absl::Now();
       if (left <= absl::ZeroDuration())
-        return MakeError(docket::v1::ERROR_REASON_STORE_UNAVAILABLE, "every connection to the database is busy");
+        return WithRetryAfter(
+            MakeError(docket::v1::ERROR_REASON_STORE_UNAVAILABLE, "every connection to the database is busy"),
+            kRetryAfter);
       freed_.WaitWithTimeout(&mutex_, left);
     }
     ++out_;

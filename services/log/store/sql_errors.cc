@@ -60,8 +60,9 @@ absl::Status ToStatus(const SqlError& error) {
   switch (error.failure) {
     case SqlFailure::kLost:
     case SqlFailure::kUnavailable:
-      return MakeError(docket::v1::ERROR_REASON_STORE_UNAVAILABLE,
-                       absl::StrCat("the database is not available (", code, ")"));
+      return WithRetryAfter(MakeError(docket::v1::ERROR_REASON_STORE_UNAVAILABLE,
+                                      absl::StrCat("the database is not available (", code, ")")),
+                            kRetryAfter);
     case SqlFailure::kDuplicate:
     case SqlFailure::kDiverged:
     case SqlFailure::kBadData:

@@ -6,10 +6,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 
 // What errors of the database mean for a statement.
 
 namespace docket::log {
+
+// What callers are told to wait while the database is away: a restart or failover takes longer, a lost connection less.
+inline constexpr absl::Duration kRetryAfter = absl::Milliseconds(500);
 
 enum class SqlFailure {
   kLost,         // the connection is gone, or going: the statement was carried out or not
