@@ -12,11 +12,14 @@
 #include "absl/time/clock.h"
 #include "services/common/log.h"
 #include "services/edge/server.h"
+#include "services/edge/stream_set.h"
 #include "services/edge/worker_pool.h"
+#include "services/log/core/feed_set.h"
 #include "services/log/core/shard_set.h"
 #include "services/log/rpc/log_service.h"
 #include "services/log/store/migrate.h"
 #include "services/log/store/postgres_event_store.h"
+#include "services/log/store/tail_follower.h"
 
 ABSL_FLAG(std::string, listen, "127.0.0.1:7401", "where to listen; port 0 takes a free one");
 ABSL_FLAG(bool, insecure_loopback, false, "serve a loopback address without TLS and authentication");
@@ -58,9 +61,14 @@ int Serve(const std::string& database) {
   const auto info = (*store)->ReadLogInfo();
   if (!info.ok()) return Fail(info.status());
   // Each is used by those below it; they end in reverse.
-  docket::log::ShardSet shards(**store, info->shard_count, {});
+  docket::log::FeedSet feeds(**store, {});
+  docket::log::TailFollower follower(database, feeds, {});
+  docket::log::ShardSet shards(**store, feeds, info->shard_count,
+                               {.committed = [&follower](docket::log::ShardId shard) { follower.Committed(shard); }});
   docket::WorkerPool pool(8, 4096);
-  docket::log::LogService service(**store, shards, pool);
+  docket::WorkerPool stream_pool(4, 65536);
+  docket::StreamSet streams;
+  docket::log::LogService service(**store, shards, feeds, pool, stream_pool, streams);
   auto server = docket::EdgeServer::Start({.listen = absl::GetFlag(FLAGS_listen),
                                            .insecure_loopback = absl::GetFlag(FLAGS_insecure_loopback),
                                            .port_file = absl::GetFlag(FLAGS_port_file)},
@@ -68,7 +76,12 @@ int Serve(const std::string& database) {
   if (!server.ok()) return Fail(server.status());
   (*server)->WaitForSignal();
   docket::LogInfo("draining");
-  (*server)->Drain([&] { shards.Drain(); }, absl::GetFlag(FLAGS_drain_timeout));
+  (*server)->Drain(
+      [&] {
+        streams.EndAll();
+        shards.Drain();
+      },
+      absl::GetFlag(FLAGS_drain_timeout));
   return 0;
 }
 

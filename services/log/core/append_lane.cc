@@ -54,11 +54,11 @@ struct AppendLane::Round {
   }
 };
 
-AppendLane::AppendLane(ShardId shard, EventStore& store, Options options)
+AppendLane::AppendLane(ShardId shard, EventStore& store, ShardFeed& feed, Options options)
     : shard_(shard),
       store_(store),
       options_(options),
-      tail_(shard, store, options.tail),
+      tail_(shard, store, feed, options.tail),
       flushed_at_(absl::Now()),
       thread_([this] { Run(); }) {}
 
@@ -71,7 +71,8 @@ AppendLane::~AppendLane() {
   thread_.join();
 }
 
-absl::Status AppendLane::Submit(std::shared_ptr<const v1::AppendRequest> request, Done done) {
+absl::Status AppendLane::Submit(std::shared_ptr<const v1::AppendRequest> request, Done done,
+                                std::shared_ptr<Order> order) {
   MutexLock lock(&mutex_);
   if (stopping_) return MakeError(docket::v1::ERROR_REASON_DRAINING, "the server is shutting down");
   auto queue = queues_.find(request->tenant_id());
@@ -80,7 +81,7 @@ absl::Status AppendLane::Submit(std::shared_ptr<const v1::AppendRequest> request
                           absl::Milliseconds(100));
   }
   if (queue == queues_.end()) queue = queues_.emplace(request->tenant_id(), std::deque<Pending>()).first;
-  queue->second.push_back({.request = std::move(request), .done = std::move(done)});
+  queue->second.push_back({.request = std::move(request), .done = std::move(done), .order = std::move(order)});
   changed_.Signal();
   return absl::OkStatus();
 }
@@ -129,6 +130,12 @@ std::vector<AppendLane::Pending> AppendLane::TakeBatch() {
   return batch;
 }
 
+void AppendLane::Answer(Pending& pending, absl::StatusOr<v1::AppendResponse> answer) {
+  if (std::exchange(pending.answered, true)) return;
+  if (pending.order != nullptr && absl::IsUnavailable(answer.status())) pending.order->broken = true;
+  pending.done(std::move(answer));
+}
+
 void AppendLane::Process(std::vector<Pending> batch) {
   Round round;
   Backoff backoff({.first = absl::Milliseconds(5), .longest = absl::Milliseconds(500)});
@@ -155,7 +162,7 @@ void AppendLane::Process(std::vector<Pending> batch) {
                                    "the commit may or may not have happened; retry with the same ids")
                      : Unavailable(docket::v1::ERROR_REASON_STORE_UNAVAILABLE, "the database is not available");
   for (Pending& pending : batch) {
-    if (!std::exchange(pending.answered, true)) pending.done(status);
+    Answer(pending, status);
   }
 }
 
@@ -164,6 +171,10 @@ absl::Status AppendLane::JudgeAll(std::vector<Pending>& batch, Round& round) {
   DOCKET_RETURN_IF_ERROR(tail_.Start());
   for (size_t i = 0; i < batch.size(); ++i) {
     if (batch[i].answered) continue;
+    if (batch[i].order != nullptr && batch[i].order->broken) {
+      Answer(batch[i], Unavailable(docket::v1::ERROR_REASON_STORE_UNAVAILABLE, "a request before it was not appended"));
+      continue;
+    }
     const size_t before = round.batch.events.size();
     DOCKET_RETURN_IF_ERROR(JudgeOne(batch[i], round));
     round.owners.insert(round.owners.end(), round.batch.events.size() - before, i);
@@ -192,8 +203,7 @@ absl::Status AppendLane::JudgeOne(Pending& pending, Round& round) {
     judged = Judge(request, pending.first_new, absl::Now(), session.state);
   }
   if (!judged.ok()) {
-    pending.answered = true;
-    pending.done(judged);
+    Answer(pending, judged);
     return absl::OkStatus();
   }
   int64_t seq = session.state.head().value - (request.events_size() - pending.first_new);
@@ -217,8 +227,7 @@ absl::Status AppendLane::LookUp(Pending& pending, Round& round, SessionPk pk) {
   DOCKET_ASSIGN_OR_RETURN(pending.known, store_.FindEvents(shard_, pk, ids));
   const absl::StatusOr<int> known = KnownPrefix(*pending.request, pending.known);
   if (!known.ok()) {
-    pending.answered = true;
-    pending.done(known.status());
+    Answer(pending, known.status());
     return absl::OkStatus();
   }
   pending.first_new = *known;
@@ -243,8 +252,7 @@ void AppendLane::AnswerKnown(Pending& pending, Round& round) {
   }
   response.set_deduplicated(!round.in_doubt);
   response.set_known_events(round.in_doubt ? 0 : pending.request->events_size());
-  pending.answered = true;
-  pending.done(response);
+  Answer(pending, response);
 }
 
 // Does what the outcome asks for; true once every request was answered.
@@ -287,7 +295,7 @@ bool AppendLane::Conclude(std::vector<Pending>& batch, Round& round, AppendOutco
   }
   if (outcome.kind == Kind::kDuplicate) return false;
   for (Pending& pending : batch) {
-    if (!std::exchange(pending.answered, true)) pending.done(absl::InternalError("storage error"));
+    Answer(pending, outcome.status);
   }
   return true;
 }
@@ -309,6 +317,7 @@ void AppendLane::Stored(std::vector<Pending>& batch, Round& round, const AppendO
     tail_.Keep(std::move(state));
   }
   tail_.Advance(stored);
+  options_.committed(shard_);
   std::vector<v1::AppendResponse> responses(batch.size());
   for (size_t i = 0; i < batch.size(); ++i) {
     for (int k = 0; k < batch[i].first_new; ++k) {
@@ -328,7 +337,7 @@ void AppendLane::Stored(std::vector<Pending>& batch, Round& round, const AppendO
     *response.mutable_recorded_at() = ToProto(stored[i].recorded_at);
   }
   for (size_t i = 0; i < batch.size(); ++i) {
-    if (!std::exchange(batch[i].answered, true)) batch[i].done(std::move(responses[i]));
+    Answer(batch[i], std::move(responses[i]));
   }
 }
 

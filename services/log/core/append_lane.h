@@ -1,6 +1,7 @@
 #ifndef DOCKET_SERVICES_LOG_CORE_APPEND_LANE_H_
 #define DOCKET_SERVICES_LOG_CORE_APPEND_LANE_H_
 
+#include <atomic>
 #include <deque>
 #include <functional>
 #include <map>
@@ -33,8 +34,8 @@ namespace docket::log {
 //  - One bad request fails alone; the rest of its batch still commits.
 //  - A full queue is refused with QUEUE_FULL, never waited on.
 //
-// Thread-safe. `store` must outlive it. The destructor stops accepting, commits what is queued, flushes summaries and
-// joins the thread.
+// Thread-safe. `store` and `feed` must outlive it. The destructor stops accepting, commits what is queued, flushes
+// summaries and joins the thread.
 class AppendLane {
  public:
   struct Options {
@@ -46,28 +47,38 @@ class AppendLane {
     absl::Duration give_up_after = absl::Seconds(10);
     absl::Duration flush_summaries_after = absl::Seconds(1);
     ShardTail::Options tail;
+    // Called after each commit, on the lane's thread, before anybody is answered. It must not block.
+    std::function<void(ShardId)> committed = [](ShardId) {};
   };
   using Done = std::function<void(absl::StatusOr<v1::AppendResponse>)>;
+  // Requests of one stream: once one of them failed in a way that a retry may change, none after it is appended.
+  struct Order {
+    std::atomic<bool> broken{false};
+  };
 
-  AppendLane(ShardId shard, EventStore& store, Options options);
+  AppendLane(ShardId shard, EventStore& store, ShardFeed& feed, Options options);
   ~AppendLane();
   AppendLane(const AppendLane&) = delete;
   AppendLane& operator=(const AppendLane&) = delete;
 
   // Queues a request whose shape is right (event_shape.h). On an error nothing was queued and `done` will not run.
   // Errors: QUEUE_FULL, DRAINING.
-  absl::Status Submit(std::shared_ptr<const v1::AppendRequest> request, Done done);
+  absl::Status Submit(std::shared_ptr<const v1::AppendRequest> request, Done done,
+                      std::shared_ptr<Order> order = nullptr);
 
  private:
   struct Pending {
     std::shared_ptr<const v1::AppendRequest> request;
     Done done;
+    std::shared_ptr<Order> order;
     // Events of the request that were stored by it or before it, once that was looked up.
     std::vector<StoredEvent> known;
     int first_new = 0;
     bool answered = false;
   };
   struct Round;
+
+  static void Answer(Pending& pending, absl::StatusOr<v1::AppendResponse> answer);
 
   void Run();
   std::vector<Pending> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

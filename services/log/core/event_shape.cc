@@ -252,4 +252,18 @@ absl::Status CheckAppendShape(const v1::AppendRequest& request) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTypes(const google::protobuf::RepeatedField<int>& types) {
+  if (types.size() > kMaxFilterTypes) {
+    return FieldError(docket::v1::ERROR_REASON_INVALID_REQUEST, "types",
+                      absl::StrCat("at most ", kMaxFilterTypes, " types are allowed"));
+  }
+  for (int i = 0; i < types.size(); ++i) {
+    if (types[i] < kFirstEventType || types[i] > kLastEventType) {
+      return FieldError(docket::v1::ERROR_REASON_INVALID_REQUEST, absl::StrCat("types[", i, "]"),
+                        "there are no events of such a type");
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace docket::log

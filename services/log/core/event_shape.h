@@ -22,6 +22,10 @@ std::string PayloadOf(const v1::SessionEvent& event);
 // REQUEST_TOO_LARGE, each with the path of the field.
 absl::Status CheckAppendShape(const v1::AppendRequest& request);
 
+// OK if `types` may filter a read: at most 64 numbers of the event map, known to this build or not. Else
+// INVALID_REQUEST.
+absl::Status CheckTypes(const google::protobuf::RepeatedField<int>& types);
+
 }  // namespace docket::log
 
 #endif  // DOCKET_SERVICES_LOG_CORE_EVENT_SHAPE_H_

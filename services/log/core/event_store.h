@@ -126,6 +126,19 @@ struct SessionRange {
   std::vector<int32_t> types;  // empty: all
 };
 
+// A session that has events in a range, and its newest seq there.
+struct TouchedSession {
+  SessionPk pk;
+  Seq newest;
+};
+
+// The sessions with events in (after, through].
+struct TouchedPage {
+  std::vector<TouchedSession> sessions;
+  Position through;
+  bool reached_tail = false;
+};
+
 // Which sessions to list. All conditions hold together.
 struct SessionFilter {
   std::vector<std::pair<std::string, std::string>> labels;
@@ -149,11 +162,15 @@ class EventStore {
 
   virtual absl::StatusOr<LogInfo> ReadLogInfo() = 0;
   virtual absl::StatusOr<ShardHead> ReadHead(ShardId shard) = 0;
+  // Of several shards, in any order, in one round trip.
+  virtual absl::StatusOr<std::vector<std::pair<ShardId, ShardHead>>> ReadHeads(const std::vector<ShardId>& shards) = 0;
 
   // Stores the batch, whole or not at all, in one round trip.
   virtual AppendOutcome Append(const AppendBatch& batch) = 0;
 
   virtual absl::StatusOr<EventPage> ReadShard(ShardId shard, const ShardRange& range) = 0;
+  // Which sessions the next `limit` events after `after` belong to. Reads no payloads.
+  virtual absl::StatusOr<TouchedPage> ReadTouched(ShardId shard, Position after, int limit) = 0;
   virtual absl::StatusOr<std::vector<StoredEvent>> ReadSession(ShardId shard, SessionPk pk,
                                                                const SessionRange& range) = 0;
   // The events of a session with these seqs, ascending; those that are not there are left out.

@@ -53,6 +53,10 @@ class FakeEventStore : public EventStore {
     MutexLock lock(&mutex_);
     return claimed_;
   }
+  int shard_reads() {
+    MutexLock lock(&mutex_);
+    return shard_reads_;
+  }
   int32_t epoch() {
     MutexLock lock(&mutex_);
     return epoch_;
@@ -62,9 +66,15 @@ class FakeEventStore : public EventStore {
 
   absl::StatusOr<ShardHead> ReadHead(ShardId) override {
     MutexLock lock(&mutex_);
-    ShardHead head{.epoch = epoch_, .tail = Tail()};
+    ShardHead head{.epoch = epoch_, .tail = Tail(), .summary_position = claimed_};
     if (!events_.empty()) head.tail_id = events_.back().id;
     return head;
+  }
+
+  absl::StatusOr<std::vector<std::pair<ShardId, ShardHead>>> ReadHeads(const std::vector<ShardId>& shards) override {
+    std::vector<std::pair<ShardId, ShardHead>> heads;
+    for (const ShardId shard : shards) heads.emplace_back(shard, *ReadHead(shard));
+    return heads;
   }
 
   AppendOutcome Append(const AppendBatch& batch) override {
@@ -81,8 +91,24 @@ class FakeEventStore : public EventStore {
     return Try(batch);
   }
 
+  absl::StatusOr<TouchedPage> ReadTouched(ShardId, Position after, int limit) override {
+    MutexLock lock(&mutex_);
+    TouchedPage page{.through = after, .reached_tail = true};
+    for (const StoredEvent& event : After(after)) {
+      if (limit-- == 0) {
+        page.reached_tail = false;
+        break;
+      }
+      page.through = event.position;
+      std::erase_if(page.sessions, [&](const TouchedSession& s) { return s.pk == event.session_pk; });
+      page.sessions.push_back({event.session_pk, event.seq});
+    }
+    return page;
+  }
+
   absl::StatusOr<EventPage> ReadShard(ShardId, const ShardRange& range) override {
     MutexLock lock(&mutex_);
+    ++shard_reads_;
     EventPage page;
     page.events = After(range.after);
     page.reached_tail = static_cast<int>(page.events.size()) <= range.limit;
@@ -194,7 +220,8 @@ class FakeEventStore : public EventStore {
       }
     }
     for (const NewEvent& event : batch.events) {
-      if (event.type == refused_type_) outcome.kind = AppendOutcome::Kind::kBadData;
+      if (event.type == refused_type_)
+        outcome = {.kind = AppendOutcome::Kind::kBadData, .status = absl::InvalidArgumentError("bad data")};
       if (event.type == refused_type_) return outcome;
       for (const StoredEvent& stored : events_) {
         if (stored.session_pk == event.session_pk && (stored.id == event.id || stored.seq == event.seq)) {
@@ -231,6 +258,7 @@ class FakeEventStore : public EventStore {
   int32_t epoch_ ABSL_GUARDED_BY(mutex_) = 1;
   int32_t refused_type_ ABSL_GUARDED_BY(mutex_) = -1;
   int appends_ ABSL_GUARDED_BY(mutex_) = 0;
+  int shard_reads_ ABSL_GUARDED_BY(mutex_) = 0;
   int flushes_ ABSL_GUARDED_BY(mutex_) = 0;
   Position claimed_ ABSL_GUARDED_BY(mutex_);
 };

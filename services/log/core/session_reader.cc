@@ -12,6 +12,16 @@
 
 namespace docket::log {
 
+absl::StatusOr<SessionState> FoldOn(EventStore& store, ShardId shard, const SessionRow& row) {
+  SessionState state = SessionState::FromRow(row);
+  for (;;) {
+    DOCKET_ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
+                            store.ReadSession(shard, row.pk, {.from = Seq{state.head().value + 1}}));
+    if (events.empty()) return state;
+    for (const StoredEvent& event : events) state.Apply(event);
+  }
+}
+
 absl::StatusOr<SessionAt> ReadSessionState(EventStore& store, ShardId shard, const std::string& tenant_id,
                                            const std::string& session_id, Position at_least) {
   // First, so that what is read after it is true for it.
@@ -25,14 +35,8 @@ absl::StatusOr<SessionAt> ReadSessionState(EventStore& store, ShardId shard, con
     return MakeError(docket::v1::ERROR_REASON_SESSION_NOT_FOUND, "there is no such session",
                      {{"session_id", session_id}});
   }
-  SessionState state = SessionState::FromRow(*row);
-  for (;;) {
-    DOCKET_ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
-                            store.ReadSession(shard, row->pk, {.from = Seq{state.head().value + 1}}));
-    if (events.empty()) return SessionAt{std::move(state), head.tail};
-    for (const StoredEvent& event : events)
-      state.Apply(event.seq, event.recorded_at, ToRecorded(event, tenant_id, session_id).event());
-  }
+  DOCKET_ASSIGN_OR_RETURN(SessionState state, FoldOn(store, shard, *row));
+  return SessionAt{std::move(state), head.tail};
 }
 
 v1::RecordedEvent ToRecorded(const StoredEvent& event, const std::string& tenant_id, const std::string& session_id) {

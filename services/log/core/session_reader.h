@@ -19,7 +19,10 @@ struct SessionAt {
   Position position;
 };
 
-// Folds the session's row and the events after it. Errors: SESSION_NOT_FOUND, POSITION_IN_FUTURE (`at_least` is beyond
+// The row's state with the events after it folded in. Blocks.
+absl::StatusOr<SessionState> FoldOn(EventStore& store, ShardId shard, const SessionRow& row);
+
+// Finds the session's row and folds on from it. Errors: SESSION_NOT_FOUND, POSITION_IN_FUTURE (`at_least` is beyond
 // the log), STORE_UNAVAILABLE. Blocks.
 absl::StatusOr<SessionAt> ReadSessionState(EventStore& store, ShardId shard, const std::string& tenant_id,
                                            const std::string& session_id, Position at_least);

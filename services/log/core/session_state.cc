@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "services/common/errors.h"
+#include "services/common/log.h"
 #include "services/common/proto_time.h"
 #include "services/common/status_macros.h"
 #include "services/log/core/event_shape.h"
@@ -255,6 +256,12 @@ void SessionState::ApplyAgent(Seq seq, absl::Time recorded_at, const v1::Session
   } else if (event.has_todo_written()) {
     agent.set_list_turn_seq(HasOpenTurn(agent) ? agent.turn().started_seq() : 0);
   }
+}
+
+void SessionState::Apply(const StoredEvent& stored) {
+  v1::SessionEvent event;
+  if (!event.ParseFromString(stored.payload)) LogError("a stored event cannot be parsed");
+  Apply(stored.seq, stored.recorded_at, event);
 }
 
 }  // namespace docket::log

@@ -38,6 +38,8 @@ class SessionState {
   absl::Status Check(const v1::SessionEvent& event, absl::string_view prefix) const;
 
   void Apply(Seq seq, absl::Time recorded_at, const v1::SessionEvent& event);
+  // A payload that cannot be parsed any more is applied as an event of no known type.
+  void Apply(const StoredEvent& stored);
 
   // The newest seq among events of these types of this agent (empty: the session's own). 0: there is none.
   template <typename Types>

@@ -3,22 +3,10 @@
 #include <iterator>
 #include <optional>
 
-#include "docket/log/v1/event.pb.h"
-#include "services/common/log.h"
 #include "services/common/status_macros.h"
+#include "services/log/core/session_reader.h"
 
 namespace docket::log {
-namespace {
-
-// What is stored was an event when it was stored; one that cannot be read any more is folded as one of no known type.
-v1::SessionEvent Decode(const std::string& payload) {
-  v1::SessionEvent event;
-  if (!event.ParseFromString(payload)) LogError("a stored event cannot be parsed");
-  return event;
-}
-
-}  // namespace
-
 absl::Status ShardTail::Start() {
   if (started_) return absl::OkStatus();
   DOCKET_ASSIGN_OR_RETURN(const ShardHead head, store_.ReadHead(shard_));
@@ -35,9 +23,11 @@ void ShardTail::Reset(const ShardHead& head) {
   position_ = head.tail;
   id_ = head.tail_id;
   started_ = true;
+  feed_.Begin({head.tail, head.epoch});
 }
 
 void ShardTail::Advance(const std::vector<StoredEvent>& events) {
+  const Position before = position_;
   for (const StoredEvent& event : events) {
     if (event.position <= position_) continue;
     position_ = event.position;
@@ -47,10 +37,11 @@ void ShardTail::Advance(const std::vector<StoredEvent>& events) {
     Entry& entry = states_.at(key->second);
     // A copy for whoever still holds the old one.
     auto next = std::make_shared<SessionState>(*entry.state);
-    next->Apply(event.seq, event.recorded_at, Decode(event.payload));
+    next->Apply(event);
     entry.state = next;
     dirty_[event.session_pk] = next;
   }
+  feed_.Advance(before, position_, events);
 }
 
 absl::Status ShardTail::CatchUp() {
@@ -86,13 +77,7 @@ absl::StatusOr<std::shared_ptr<const SessionState>> ShardTail::State(absl::strin
   }
   DOCKET_ASSIGN_OR_RETURN(const std::optional<SessionRow> row, store_.FindSession(shard_, tenant_id, session_id));
   if (!row.has_value()) return nullptr;
-  SessionState state = SessionState::FromRow(*row);
-  for (;;) {
-    DOCKET_ASSIGN_OR_RETURN(const std::vector<StoredEvent> events,
-                            store_.ReadSession(shard_, row->pk, {.from = Seq{state.head().value + 1}}));
-    if (events.empty()) break;
-    for (const StoredEvent& event : events) state.Apply(event.seq, event.recorded_at, Decode(event.payload));
-  }
+  DOCKET_ASSIGN_OR_RETURN(SessionState state, FoldOn(store_, shard_, *row));
   return Insert(std::move(state)).state;
 }
 

@@ -14,6 +14,7 @@
 #include "services/log/core/event_store.h"
 #include "services/log/core/ids.h"
 #include "services/log/core/session_state.h"
+#include "services/log/core/shard_feed.h"
 
 namespace docket::log {
 
@@ -21,16 +22,18 @@ namespace docket::log {
 // active sessions.
 //
 // Advance() is the only way forward: fed by this replica's commits and by what an append or a read brought back. Each
-// position is taken once; cached states are folded along. A state can be ahead of the position, never behind it.
+// position is taken once; cached states are folded along, and the feed is told. A state can be ahead of the position,
+// never behind it.
 //
-// Not thread-safe: one lane owns it. `store` must outlive it.
+// Not thread-safe: one lane owns it. `store` and `feed` must outlive it.
 class ShardTail {
  public:
   struct Options {
     size_t cached_states = 4096;
   };
 
-  ShardTail(ShardId shard, EventStore& store, Options options) : shard_(shard), store_(store), options_(options) {}
+  ShardTail(ShardId shard, EventStore& store, ShardFeed& feed, Options options)
+      : shard_(shard), store_(store), feed_(feed), options_(options) {}
 
   // Reads where the log ends, unless that is known. Blocks.
   absl::Status Start();
@@ -70,6 +73,7 @@ class ShardTail {
 
   const ShardId shard_;
   EventStore& store_;
+  ShardFeed& feed_;
   const Options options_;
   bool started_ = false;
   int32_t epoch_ = 0;

@@ -9,10 +9,14 @@
 #include "services/common/proto_time.h"
 #include "services/common/status_macros.h"
 #include "services/edge/grpc_status.h"
+#include "services/edge/push_stream.h"
 #include "services/edge/unary.h"
+#include "services/log/core/event_shape.h"
 #include "services/log/core/limits.h"
 #include "services/log/core/session_reader.h"
+#include "services/log/rpc/append_stream_reactor.h"
 #include "services/log/rpc/read_session_reactor.h"
+#include "services/log/rpc/subscribe_stream.h"
 
 namespace docket::log {
 namespace {
@@ -39,25 +43,8 @@ absl::Status CheckRead(const v1::ReadSessionRequest& request) {
     return FieldError(ERROR_REASON_INVALID_REQUEST, "direction", "the direction must be FORWARD or BACKWARD",
                       {{"allowed", "FORWARD, BACKWARD"}});
   }
-  if (request.types_size() > kMaxFilterTypes) {
-    return FieldError(ERROR_REASON_INVALID_REQUEST, "types",
-                      absl::StrCat("at most ", kMaxFilterTypes, " types are allowed"));
-  }
-  for (int i = 0; i < request.types_size(); ++i) {
-    if (request.types(i) < kFirstEventType || request.types(i) > kLastEventType) {
-      return FieldError(ERROR_REASON_INVALID_REQUEST, absl::StrCat("types[", i, "]"),
-                        "there are no events of such a type");
-    }
-  }
-  return absl::OkStatus();
+  return CheckTypes(request.types());
 }
-
-// A stream that ends at once.
-class RefusedRead : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
- public:
-  explicit RefusedRead(const absl::Status& status) { Finish(ToGrpc(status)); }
-  void OnDone() override { delete this; }
-};
 
 }  // namespace
 
@@ -77,7 +64,7 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* LogService::ReadSession(grpc::Callba
   v1::ReadSessionRequest request;
   absl::Status status = ParseStrictly(*in, request, "");
   if (status.ok()) status = CheckRead(request);
-  if (!status.ok()) return new RefusedRead(status);
+  if (!status.ok()) return PushStream::Refuse(status);
   const ShardId shard = shards_.ShardOfTenant(request.tenant_id());
   return new ReadSessionReactor(store_, shard, pool_, std::move(request));
 }
@@ -120,6 +107,29 @@ grpc::ServerUnaryReactor* LogService::GetLogInfo(grpc::CallbackServerContext* co
         *response.mutable_list_lag() = ToProto(absl::Seconds(2));
         return absl::OkStatus();
       });
+}
+
+grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* LogService::AppendStream(grpc::CallbackServerContext*) {
+  return AppendStreamReactor::Serve(shards_, streams_);
+}
+
+grpc::ServerUnaryReactor* LogService::ListSessions(grpc::CallbackServerContext* context, const grpc::ByteBuffer* in,
+                                                   grpc::ByteBuffer* out) {
+  return RunUnary<v1::ListSessionsRequest, v1::ListSessionsResponse>(
+      context, pool_, in, out, [this](const v1::ListSessionsRequest& request, v1::ListSessionsResponse& response) {
+        DOCKET_ASSIGN_OR_RETURN(response, lister_.List(shards_.ShardOfTenant(request.tenant_id()), request));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerWriteReactor<grpc::ByteBuffer>* LogService::Subscribe(grpc::CallbackServerContext*,
+                                                                  const grpc::ByteBuffer* in) {
+  v1::SubscribeRequest request;
+  absl::Status status = ParseStrictly(*in, request, "");
+  if (status.ok()) status = CheckSubscribe(request, shards_.shard_count());
+  if (!status.ok()) return PushStream::Refuse(status);
+  return PushStream::Serve(std::make_shared<SubscribeStream>(store_, feeds_, shards_.shard_count(), std::move(request)),
+                           stream_pool_, streams_);
 }
 
 }  // namespace docket::log

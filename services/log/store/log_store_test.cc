@@ -204,7 +204,8 @@ TEST_F(LogStoreTest, SummariesNeverGoBackwards) {
 
 TEST_F(LogStoreTest, ReplicasRacingOnAShardLoseNothing) {
   PostgresEventStore other_store(postgres_->connection_string(), PostgresEventStore::Options{});
-  ShardSet one(*store_, 64, {}), other(other_store, 64, {});
+  FeedSet feeds(*store_, {}), other_feeds(other_store, {});
+  ShardSet one(*store_, feeds, 64, {}), other(other_store, other_feeds, 64, {});
   // The tenant lives on a shard that no other test uses.
   const auto append = [](ShardSet& shards, const std::string& session, bool open) {
     auto request = std::make_shared<v1::AppendRequest>();

@@ -80,11 +80,17 @@ std::string ReadSessionName(bool backward, int types) {
 void PrepareReads(pqxx::connection& c) {
   c.prepare("read_log_info", "select shard_count, (extract(epoch from created_at) * 1000000)::bigint from log_info");
   c.prepare(
-      "read_head",
+      "read_heads",
       "select s.epoch, s.floor_position, case when s.floor_at > '-infinity' then (extract(epoch from s.floor_at) * "
       "1000000)::bigint end, s.summary_position, e.position, e.event_id, (extract(epoch from e.recorded_at) * "
-      "1000000)::bigint from shard s left join lateral (select * from event v where v.shard_id = s.shard_id order by "
-      "v.position desc limit 1) e on true where s.shard_id = $1");
+      "1000000)::bigint, s.shard_id from shard s left join lateral (select * from event v where v.shard_id = "
+      "s.shard_id order by "
+      "v.position desc limit 1) e on true where s.shard_id = any($1::int[])");
+  c.prepare(
+      "read_touched",
+      "select e.session_pk, max(e.seq), max(max(e.position)) over (), sum(count(*)) over () from (select "
+      "v.session_pk, v.seq, v.position from event v where v.shard_id = $1 and v.position > $2 order by v.position "
+      "limit $3) e group by e.session_pk");
   c.prepare("read_shard", ReadShardSql(false));
   c.prepare("read_shard_session", ReadShardSql(true));
   for (const bool backward : {false, true}) {
@@ -302,24 +308,34 @@ absl::StatusOr<LogInfo> PostgresEventStore::ReadLogInfo() {
 }
 
 absl::StatusOr<ShardHead> PostgresEventStore::ReadHead(ShardId shard) {
+  DOCKET_ASSIGN_OR_RETURN(const auto heads, ReadHeads({shard}));
+  if (heads.empty()) return absl::InternalError(absl::StrCat("the log has no shard ", shard.value));
+  return heads[0].second;
+}
+
+absl::StatusOr<std::vector<std::pair<ShardId, ShardHead>>> PostgresEventStore::ReadHeads(
+    const std::vector<ShardId>& shards) {
   pqxx::result rows;
-  DOCKET_RETURN_IF_ERROR(
-      Run(readers_, [&](pqxx::nontransaction& t) { rows = t.exec_prepared("read_head", shard.value); }));
-  if (rows.empty()) return absl::InternalError(absl::StrCat("the log has no shard ", shard.value));
-  const pqxx::row row = rows[0];
-  ShardHead head;
-  head.epoch = row[0].as<int32_t>();
-  head.floor = Position{row[1].as<int64_t>()};
-  head.summary_position = Position{row[3].as<int64_t>()};
-  head.tail = head.floor;
-  if (!row[2].is_null()) head.tail_at = absl::FromUnixMicros(row[2].as<int64_t>());
-  if (!row[4].is_null()) {
-    const Position newest{row[4].as<int64_t>()};
-    if (newest >= head.floor) head.tail_id = ReadEventId(row[5]);
-    head.tail = std::max(head.tail, newest);
-    head.tail_at = std::max(head.tail_at, absl::FromUnixMicros(row[6].as<int64_t>()));
+  DOCKET_RETURN_IF_ERROR(Run(readers_, [&](pqxx::nontransaction& t) {
+    rows = t.exec_prepared("read_heads", NumberArray(shards, [](ShardId shard) { return shard.value; }));
+  }));
+  std::vector<std::pair<ShardId, ShardHead>> heads;
+  for (const auto& row : rows) {
+    ShardHead head;
+    head.epoch = row[0].as<int32_t>();
+    head.floor = Position{row[1].as<int64_t>()};
+    head.summary_position = Position{row[3].as<int64_t>()};
+    head.tail = head.floor;
+    if (!row[2].is_null()) head.tail_at = absl::FromUnixMicros(row[2].as<int64_t>());
+    if (!row[4].is_null()) {
+      const Position newest{row[4].as<int64_t>()};
+      if (newest >= head.floor) head.tail_id = ReadEventId(row[5]);
+      head.tail = std::max(head.tail, newest);
+      head.tail_at = std::max(head.tail_at, absl::FromUnixMicros(row[6].as<int64_t>()));
+    }
+    heads.emplace_back(ShardId{row[7].as<int32_t>()}, head);
   }
-  return head;
+  return heads;
 }
 
 AppendOutcome PostgresEventStore::Append(const AppendBatch& batch) {
@@ -364,6 +380,20 @@ absl::StatusOr<EventPage> PostgresEventStore::ReadShard(ShardId shard, const Sha
   page.reached_tail = rows[0][2].as<size_t>() == page.events.size();
   page.through =
       page.reached_tail ? std::max(range.after, Position{rows[0][1].as<int64_t>()}) : page.events.back().position;
+  return page;
+}
+
+absl::StatusOr<TouchedPage> PostgresEventStore::ReadTouched(ShardId shard, Position after, int limit) {
+  pqxx::result rows;
+  DOCKET_RETURN_IF_ERROR(Run(readers_, [&](pqxx::nontransaction& t) {
+    rows = t.exec_prepared("read_touched", shard.value, after.value, limit);
+  }));
+  TouchedPage page{.through = after, .reached_tail = true};
+  for (const auto& row : rows) {
+    page.sessions.push_back({SessionPk{row[0].as<int64_t>()}, Seq{row[1].as<int64_t>()}});
+    page.through = Position{row[2].as<int64_t>()};
+    page.reached_tail = row[3].as<int64_t>() < limit;
+  }
   return page;
 }
 

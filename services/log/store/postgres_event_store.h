@@ -33,8 +33,10 @@ class PostgresEventStore : public EventStore {
 
   absl::StatusOr<LogInfo> ReadLogInfo() override;
   absl::StatusOr<ShardHead> ReadHead(ShardId shard) override;
+  absl::StatusOr<std::vector<std::pair<ShardId, ShardHead>>> ReadHeads(const std::vector<ShardId>& shards) override;
   AppendOutcome Append(const AppendBatch& batch) override;
   absl::StatusOr<EventPage> ReadShard(ShardId shard, const ShardRange& range) override;
+  absl::StatusOr<TouchedPage> ReadTouched(ShardId shard, Position after, int limit) override;
   absl::StatusOr<std::vector<StoredEvent>> ReadSession(ShardId shard, SessionPk pk, const SessionRange& range) override;
   absl::StatusOr<std::vector<StoredEvent>> ReadSeqs(ShardId shard, SessionPk pk, const std::vector<Seq>& seqs) override;
   absl::StatusOr<std::vector<StoredEvent>> FindEvents(ShardId shard, SessionPk pk,
