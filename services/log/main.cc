@@ -7,10 +7,9 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/parse.h"
-#include "absl/flags/usage.h"
 #include "absl/time/clock.h"
 #include "services/common/log.h"
+#include "services/edge/program.h"
 #include "services/edge/server.h"
 #include "services/edge/stream_set.h"
 #include "services/edge/worker_pool.h"
@@ -31,16 +30,6 @@ ABSL_FLAG(absl::Duration, startup_timeout, absl::Seconds(30), "serve: how long t
 ABSL_FLAG(absl::Duration, drain_timeout, absl::Seconds(10), "serve: how long calls may go on after SIGTERM");
 
 namespace {
-
-// Flags are written with dashes; the library's names have underscores.
-void UseUnderscores(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    if (argv[i][0] != '-' || argv[i][1] != '-') continue;
-    for (char* c = argv[i] + 2; *c != '\0' && *c != '='; ++c) {
-      if (*c == '-') *c = '_';
-    }
-  }
-}
 
 int Fail(const absl::Status& status) {
   docket::LogError(status.message());
@@ -90,11 +79,9 @@ int Serve(const std::string& database) {
 int main(int argc, char** argv) {
   docket::EdgeServer::BlockSignals();
   docket::StartLogging("docket-log", docket::LogLevel::kInfo);
-  absl::SetProgramUsageMessage(
-      "docket-log migrate|serve [flags]\nThe database: DOCKET_DATABASE_URL, a libpq connection string.");
-  UseUnderscores(argc, argv);
-  const std::vector<char*> arguments = absl::ParseCommandLine(argc, argv);
-  const std::string command = arguments.size() == 2 ? arguments[1] : "";
+  const std::vector<std::string> arguments = docket::ParseFlags(
+      "docket-log migrate|serve [flags]\nThe database: DOCKET_DATABASE_URL, a libpq connection string.", argc, argv);
+  const std::string command = arguments.size() == 1 ? arguments[0] : "";
   if (command != "migrate" && command != "serve") {
     std::cerr << "usage: docket-log migrate|serve [flags]" << std::endl;
     return 2;
