@@ -22,7 +22,8 @@ absl::Status CallPatiently(const CallOptions& options, absl::FunctionRef<grpc::S
   absl::BitGen random;
   for (;;) {
     grpc::ClientContext context;
-    SetDeadline(context, std::min(give_up_at, absl::Now() + options.one_try));
+    const absl::Time try_until = absl::Now() + options.one_try;
+    SetDeadline(context, options.patience == absl::ZeroDuration() ? try_until : std::min(give_up_at, try_until));
     const absl::Status status = FromGrpc(call(context));
     if (!IsRetryable(status)) return status;
     absl::Duration delay = backoff.Next();

@@ -10,7 +10,7 @@
 namespace docket::client {
 
 struct CallOptions {
-  // For all tries together.
+  // For all tries together. 0: one try.
   absl::Duration patience = absl::Seconds(30);
   // For one try: a server that hangs is left for the next.
   absl::Duration one_try = absl::Seconds(10);

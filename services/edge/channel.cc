@@ -1,5 +1,7 @@
 #include "services/edge/channel.h"
 
+#include <stdlib.h>
+
 #include "grpc/grpc.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -7,7 +9,19 @@
 
 namespace docket {
 
+namespace {
+
+// Between calls nobody but the library's backup poller looks at a connection that is being made, by default every 5 s
+// (https://github.com/grpc/grpc/blob/master/doc/environment_variables.md): a client that waits between its tries would
+// not notice for so long that the server is back. Read when the library starts.
+bool PollOften() {
+  return setenv("GRPC_CLIENT_CHANNEL_BACKUP_POLL_INTERVAL_MS", "100", /*overwrite=*/0) == 0;
+}
+
+}  // namespace
+
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
+  [[maybe_unused]] static const bool set = PollOften();
   grpc::ChannelArguments arguments;
   arguments.SetLoadBalancingPolicyName("round_robin");
   arguments.SetMaxReceiveMessageSize(kMaxAnswerBytes);
@@ -15,7 +29,8 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& target) {
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5'000);
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  // How long one connection may take to be made.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 2'000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2'000);
   // Channels of one process to one server share nothing, so that one that is closed takes no other with it.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);

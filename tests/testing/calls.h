@@ -21,7 +21,7 @@ namespace todo_wire = docket::todo::v1;
 inline constexpr char kTenant[] = "t";
 inline constexpr client::CallOptions kPatient = {.patience = absl::Seconds(90), .one_try = absl::Seconds(20)};
 // For calls that are expected to fail while a server is away.
-inline constexpr client::CallOptions kOnce = {.patience = absl::Milliseconds(1), .one_try = absl::Seconds(20)};
+inline constexpr client::CallOptions kOnce = {.patience = absl::ZeroDuration(), .one_try = absl::Seconds(20)};
 
 // An empty request for the session.
 wire::AppendRequest AppendTo(const std::string& session);

@@ -6,7 +6,6 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "docket/todo/v1/todo_service.pb.h"
-#include "services/common/clock.h"
 #include "services/todo/core/event_log.h"
 #include "services/todo/core/plan_cache.h"
 
@@ -17,7 +16,7 @@ namespace docket::todo {
 // is given must outlive it.
 class PlanReader {
  public:
-  PlanReader(EventLog& log, PlanCache& cache, const Clock& clock) : log_(log), cache_(cache), clock_(clock) {}
+  PlanReader(EventLog& log, PlanCache& cache) : log_(log), cache_(cache) {}
 
   absl::Status GetPlan(const v1::GetPlanRequest& request, absl::Time deadline, v1::GetPlanResponse& response);
   absl::Status ListPlans(const v1::ListPlansRequest& request, absl::Time deadline, v1::ListPlansResponse& response);
@@ -32,7 +31,6 @@ class PlanReader {
 
   EventLog& log_;
   PlanCache& cache_;
-  const Clock& clock_;
 };
 
 }  // namespace docket::todo

@@ -34,7 +34,7 @@ TodoService::TodoService(EventLog& log, PlanCache& cache, PolicySource& policies
       pools_(pools),
       streams_(streams),
       writer_(log, cache, policies, clock),
-      reader_(log, cache, clock),
+      reader_(log, cache),
       queues_([&writes = pools.writes](std::function<void()> work) { return writes.Run(std::move(work)); },
               kMaxWaitingWrites) {}
 
