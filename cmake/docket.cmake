@@ -50,6 +50,9 @@ pkg_check_modules(LIBPQXX REQUIRED IMPORTED_TARGET libpqxx libpq)
 if(DOCKET_GRPC)
   find_package(gRPC CONFIG REQUIRED)
   find_program(GRPC_CPP_PLUGIN grpc_cpp_plugin REQUIRED)
+  find_package(CLI11 REQUIRED)
+  pkg_check_modules(NCURSESW REQUIRED IMPORTED_TARGET ncursesw)
+  pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 endif()
 
 # docket_library(log_core SRCS a.cc b.cc DEPS docket::common): the static library docket::log_core.

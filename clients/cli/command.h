@@ -1,0 +1,67 @@
+#ifndef DOCKET_CLIENTS_CLI_COMMAND_H_
+#define DOCKET_CLIENTS_CLI_COMMAND_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "clients/cli/plan_lines.h"
+#include "clients/cpp/call.h"
+#include "docket/log/v1/log_service.grpc.pb.h"
+#include "docket/todo/v1/todo_service.grpc.pb.h"
+#include "google/protobuf/message.h"
+#include "grpcpp/channel.h"
+
+// What all commands share: the global options, calls, output and exit codes.
+
+namespace docket::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitRefused = 1;
+inline constexpr int kExitUsage = 2;
+inline constexpr int kExitUnavailable = 3;
+
+// The options that every command has.
+struct Globals {
+  std::string tenant;
+  std::string log_address;
+  std::string todo_address;
+  bool json = false;
+  // Seconds to try again while a server is away.
+  double patience_seconds = 5;
+
+  client::CallOptions CallOptions() const;
+  std::unique_ptr<log::v1::LogService::Stub> Log() const;
+  std::unique_ptr<todo::v1::TodoService::Stub> Todo() const;
+};
+
+// The exit code that tells of `status`.
+int ExitCodeOf(const absl::Status& status);
+
+// Reports an error on standard error: as a sentence or, with JSON output, as a google.rpc.Status. Returns the exit
+// code.
+int Fail(const Globals& globals, const absl::Status& status);
+
+// Prints one message as canonical protobuf JSON on a line of its own.
+void PrintJson(const google::protobuf::Message& message);
+std::string ToJson(const google::protobuf::Message& message);
+
+// Prints rows below a header, columns aligned. Cells are made safe for a terminal; the last column is as wide as it is.
+void PrintTable(std::vector<std::vector<std::string>> rows);
+
+// Prints lines, in color on a terminal.
+void PrintLines(const std::vector<Line>& lines);
+
+// "2026-01-31 14:05:09", in the local zone; "-" for a time that is not set.
+std::string TimeText(const google::protobuf::Timestamp& time);
+
+// A map of `key=value` options. INVALID_ARGUMENT: one is not of that form.
+absl::Status ParseLabels(const std::vector<std::string>& texts,
+                         google::protobuf::Map<std::string, std::string>& labels);
+
+}  // namespace docket::cli
+
+#endif  // DOCKET_CLIENTS_CLI_COMMAND_H_
