@@ -10,6 +10,7 @@ namespace docket::cli {
 // Each adds its command to `app`. When the command line names it, it runs and sets `exit_code`. `globals` and
 // `exit_code` must outlive `app`.
 void AddWriteCommand(CLI::App& app, const Globals& globals, int& exit_code);
+void AddPlanCommand(CLI::App& app, const Globals& globals, int& exit_code);
 
 }  // namespace docket::cli
 

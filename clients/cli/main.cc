@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
       ->default_val("5");
   app.parse_complete_callback([&globals, &output] { globals.json = output == "json"; });
   docket::cli::AddWriteCommand(app, globals, exit_code);
+  docket::cli::AddPlanCommand(app, globals, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -25,6 +25,10 @@ TEST(CliTest, WritesAPlan) {
   const auto plan = Get(deployment.todo(), "s");
   ASSERT_THAT(plan, IsOk());
   EXPECT_THAT(ItemsOf(plan->plan().items()), ElementsAre("x:look", "build"));
+  const RunResult shown = deployment.Docket({"--tenant", kTenant, "plan", "get", "s"});
+  EXPECT_EQ(shown.exit_code, 0);
+  EXPECT_THAT(shown.output, HasSubstr("✓ look\n"));
+  EXPECT_THAT(shown.output, HasSubstr("1/2 done"));
   const RunResult stale =
       deployment.Docket({"--tenant", kTenant, "write", "--session", "s", "--expected-version", "0", "-"}, "[]");
   EXPECT_EQ(stale.exit_code, 1);
