@@ -2,14 +2,12 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "clients/cli/terminal_text.h"
 #include "google/protobuf/util/json_util.h"
 #include "services/common/errors.h"
-#include "services/common/proto_time.h"
 #include "services/edge/channel.h"
 #include "services/edge/grpc_status.h"
 
@@ -85,23 +83,6 @@ void PrintJson(const google::protobuf::Message& message) {
   std::printf("%s\n", ToJson(message).c_str());
 }
 
-void PrintTable(std::vector<std::vector<std::string>> rows) {
-  std::vector<int> widths;
-  for (std::vector<std::string>& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (size_t i = 0; i < row.size(); ++i) {
-      row[i] = SafeText(row[i]);
-      widths[i] = std::max(widths[i], TextWidth(row[i]));
-    }
-  }
-  for (const std::vector<std::string>& row : rows) {
-    std::string line;
-    for (size_t i = 0; i < row.size(); ++i)
-      absl::StrAppend(&line, i + 1 == row.size() ? row[i] : PadText(row[i], widths[i] + 2));
-    std::printf("%s\n", line.c_str());
-  }
-}
-
 void PrintLines(const std::vector<Line>& lines) {
   const bool color = isatty(STDOUT_FILENO) != 0;
   for (const Line& line : lines) {
@@ -112,11 +93,6 @@ void PrintLines(const std::vector<Line>& lines) {
     }
     std::printf("%s\n", text.c_str());
   }
-}
-
-std::string TimeText(const google::protobuf::Timestamp& time) {
-  if (time.seconds() == 0 && time.nanos() == 0) return "-";
-  return absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(time), absl::LocalTimeZone());
 }
 
 absl::Status ParseLabels(const std::vector<std::string>& texts,

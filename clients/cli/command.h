@@ -49,14 +49,8 @@ int Fail(const Globals& globals, const absl::Status& status);
 void PrintJson(const google::protobuf::Message& message);
 std::string ToJson(const google::protobuf::Message& message);
 
-// Prints rows below a header, columns aligned. Cells are made safe for a terminal; the last column is as wide as it is.
-void PrintTable(std::vector<std::vector<std::string>> rows);
-
 // Prints lines, in color on a terminal.
 void PrintLines(const std::vector<Line>& lines);
-
-// "2026-01-31 14:05:09", in the local zone; "-" for a time that is not set.
-std::string TimeText(const google::protobuf::Timestamp& time);
 
 // A map of `key=value` options. INVALID_ARGUMENT: one is not of that form.
 absl::Status ParseLabels(const std::vector<std::string>& texts,

@@ -1,5 +1,7 @@
 // docket: the command line.
 
+#include <string>
+
 #include "clients/cli/commands.h"
 
 int main(int argc, char** argv) {

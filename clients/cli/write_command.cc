@@ -1,10 +1,9 @@
-#include <unistd.h>
-
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +30,7 @@ struct WriteOptions {
   std::string actor = "user";
   std::string actor_name;
   bool merge = false;
-  int64_t expected_version = -1;
+  std::optional<int64_t> expected_version;
   bool open_session = false;
   std::string title;
   std::vector<std::string> labels;
@@ -73,7 +72,7 @@ absl::StatusOr<todo::v1::WriteTodosRequest> MakeRequest(const Globals& globals, 
   request.set_call_id(options.call_id.empty() ? absl::StrCat("cli-", EventId::Random().ToString()) : options.call_id);
   request.set_mode(options.merge ? todo::v1::WRITE_MODE_MERGE : todo::v1::WRITE_MODE_REPLACE);
   for (todo::v1::TodoItemInput& item : items) *request.add_items() = std::move(item);
-  if (options.expected_version >= 0) request.set_expected_version(options.expected_version);
+  if (options.expected_version.has_value()) request.set_expected_version(*options.expected_version);
   request.mutable_actor()->set_kind(ActorOf(options.actor));
   request.mutable_actor()->set_name(options.actor_name);
   request.set_tool("docket write");

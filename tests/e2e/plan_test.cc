@@ -370,5 +370,15 @@ TEST(PlanRestartTest, AChangedPolicyFileHoldsAtOnce) {
   EXPECT_THAT(refused, HasReason(docket::v1::ERROR_REASON_TODO_RULE));
 }
 
+// By itself the library looks at a connection that is being made every 5 s only, while no call runs.
+TEST(ReconnectTest, ClientsNoticeAtOnceThatAServerIsBack) {
+  Deployment deployment({});
+  ASSERT_THAT(Append(deployment.log(), Opening("s")), IsOk());
+  deployment.log_server().Kill();
+  EXPECT_THAT(Append(deployment.log(), Saying("s", "away"), kOnce), StatusIs(absl::StatusCode::kUnavailable));
+  deployment.log_server().Start();
+  EXPECT_THAT(Append(deployment.log(), Saying("s", "back"), {.patience = absl::Seconds(3)}), IsOk());
+}
+
 }  // namespace
 }  // namespace docket::testing
