@@ -2,12 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "clients/cli/terminal_text.h"
 #include "google/protobuf/util/json_util.h"
 #include "services/common/errors.h"
+#include "services/common/proto_time.h"
 #include "services/edge/channel.h"
 #include "services/edge/grpc_status.h"
 
@@ -55,7 +58,7 @@ int ExitCodeOf(const absl::Status& status) {
              : kExitRefused;
 }
 
-int Fail(const Globals& globals, const absl::Status& status) {
+int Fail(const Globals& globals, const absl::Status& status, Server asked) {
   std::fflush(stdout);
   if (globals.json) {
     std::fprintf(stderr, "%s\n", ToJson(ToRpcStatus(status)).c_str());
@@ -63,9 +66,10 @@ int Fail(const Globals& globals, const absl::Status& status) {
     const auto reason = ReasonOf(status);
     std::fprintf(stderr, "docket: %s%s\n", SafeText(status.message()).c_str(),
                  reason.has_value() ? absl::StrCat(" (", ReasonName(*reason), ")").c_str() : "");
-    if (ExitCodeOf(status) == kExitUnavailable) {
-      std::fprintf(stderr, "docket: asked docket-log at %s and docket-todo at %s\n", globals.log_address.c_str(),
-                   globals.todo_address.c_str());
+    if (ExitCodeOf(status) == kExitUnavailable && asked != Server::kNone) {
+      const bool log = asked == Server::kLog;
+      std::fprintf(stderr, "docket: asked %s at %s\n", log ? "docket-log" : "docket-todo",
+                   (log ? globals.log_address : globals.todo_address).c_str());
     }
   }
   return ExitCodeOf(status);
@@ -81,6 +85,23 @@ std::string ToJson(const google::protobuf::Message& message) {
 
 void PrintJson(const google::protobuf::Message& message) {
   std::printf("%s\n", ToJson(message).c_str());
+}
+
+void PrintTable(std::vector<std::vector<std::string>> rows) {
+  std::vector<int> widths;
+  for (std::vector<std::string>& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) {
+      row[i] = SafeText(row[i]);
+      widths[i] = std::max(widths[i], TextWidth(row[i]));
+    }
+  }
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i)
+      absl::StrAppend(&line, i + 1 == row.size() ? row[i] : PadText(row[i], widths[i] + 2));
+    std::printf("%s\n", line.c_str());
+  }
 }
 
 void PrintLines(const std::vector<Line>& lines) {
@@ -106,6 +127,20 @@ absl::Status ParseLabels(const std::vector<std::string>& texts,
     labels[text.substr(0, equals)] = text.substr(equals + 1);
   }
   return absl::OkStatus();
+}
+
+std::string TimeText(const google::protobuf::Timestamp& time) {
+  if (time.seconds() == 0 && time.nanos() == 0) return "-";
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", FromProto(time), absl::LocalTimeZone());
+}
+
+absl::StatusOr<google::protobuf::Timestamp> ParseSince(absl::string_view ago) {
+  absl::Duration duration;
+  if (!absl::ParseDuration(ago, &duration) || duration < absl::ZeroDuration() || duration > absl::Hours(876000)) {
+    return FieldError(docket::v1::ERROR_REASON_INVALID_REQUEST, "since",
+                      absl::StrCat("\"", ago, "\" is no duration; 90s, 15m or 24h are"));
+  }
+  return ToProto(absl::Now() - duration);
 }
 
 }  // namespace docket::cli

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "clients/cli/plan_lines.h"
@@ -41,13 +42,19 @@ struct Globals {
 // The exit code that tells of `status`.
 int ExitCodeOf(const absl::Status& status);
 
-// Reports an error on standard error: as a sentence or, with JSON output, as a google.rpc.Status. Returns the exit
-// code.
-int Fail(const Globals& globals, const absl::Status& status);
+// Whom a command asked.
+enum class Server { kNone, kLog, kTodo };
+
+// Reports an error on standard error: as a sentence or, with JSON output, as a google.rpc.Status. `asked` is who did
+// not answer, if that is what is wrong. Returns the exit code.
+int Fail(const Globals& globals, const absl::Status& status, Server asked = Server::kNone);
 
 // Prints one message as canonical protobuf JSON on a line of its own.
 void PrintJson(const google::protobuf::Message& message);
 std::string ToJson(const google::protobuf::Message& message);
+
+// Prints rows, of which the last column may be of any width, with the others aligned. Makes texts safe.
+void PrintTable(std::vector<std::vector<std::string>> rows);
 
 // Prints lines, in color on a terminal.
 void PrintLines(const std::vector<Line>& lines);
@@ -55,6 +62,12 @@ void PrintLines(const std::vector<Line>& lines);
 // A map of `key=value` options. INVALID_ARGUMENT: one is not of that form.
 absl::Status ParseLabels(const std::vector<std::string>& texts,
                          google::protobuf::Map<std::string, std::string>& labels);
+
+// The local time, to the second; "-" for none.
+std::string TimeText(const google::protobuf::Timestamp& time);
+
+// "2h" ago. INVALID_ARGUMENT: that is no duration.
+absl::StatusOr<google::protobuf::Timestamp> ParseSince(absl::string_view ago);
 
 }  // namespace docket::cli
 

@@ -22,7 +22,7 @@ int RunGet(const Globals& globals, const GetOptions& options) {
   todo::v1::GetPlanResponse response;
   const absl::Status status = client::CallPatiently(
       globals.CallOptions(), [&](grpc::ClientContext& context) { return todo->GetPlan(&context, request, &response); });
-  if (!status.ok()) return Fail(globals, status);
+  if (!status.ok()) return Fail(globals, status, Server::kTodo);
   if (globals.json) {
     PrintJson(response);
     return kExitOk;

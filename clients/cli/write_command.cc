@@ -92,7 +92,7 @@ int RunWrite(const Globals& globals, const WriteOptions& options) {
   const absl::Status status = client::CallPatiently(globals.CallOptions(), [&](grpc::ClientContext& context) {
     return todo->WriteTodos(&context, *request, &response);
   });
-  if (!status.ok()) return Fail(globals, status);
+  if (!status.ok()) return Fail(globals, status, Server::kTodo);
   if (globals.json) {
     PrintJson(response);
     return kExitOk;
