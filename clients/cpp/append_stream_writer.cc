@@ -136,9 +136,11 @@ void AppendStreamWriter::ReadAnswers(Stream& stream) {
       {
         MutexLock lock(&mutex_);
         ++totals_.refused;
-        const int64_t index = answer.refused().request() - answered_ - 1;
-        if (index >= 0 && index < static_cast<int64_t>(window_.size()))
-          request = window_[static_cast<size_t>(index)].request;
+        // All before it were answered, so it is the first that waits.
+        Answered(answer.refused().request() - 1);
+        if (sent_ > 0) request = std::move(window_.front().request);
+        Answered(answer.refused().request());
+        changed_.SignalAll();
       }
       if (refused_) refused_(request, FromRpcStatus(answer.refused().status()));
       continue;

@@ -225,7 +225,7 @@ bool SessionRecorder::BeginEntry(absl::string_view session_id, absl::string_view
     if (++seen.times > 1) repeat_ = absl::StrCat(seen.times);
   }
   if (is_new) {
-    log::v1::SessionEvent event = NewEvent("", "opened");
+    log::v1::SessionEvent event = NewOnlyEvent("", "opened");
     auto& labels = *event.mutable_session_opened()->mutable_labels();
     labels["harness"] = format_;
     if (!options_.source_name.empty() && IsValidUtf8(options_.source_name)) {
@@ -250,6 +250,14 @@ log::v1::SessionEvent SessionRecorder::NewEvent(absl::string_view agent, absl::s
           .ToString());
   event.set_agent_id(std::string(agent));
   if (current_->has_time) *event.mutable_occurred_at() = ToProto(current_->now);
+  return event;
+}
+
+log::v1::SessionEvent SessionRecorder::NewOnlyEvent(absl::string_view agent, absl::string_view part) {
+  log::v1::SessionEvent event = NewEvent(agent, part);
+  const std::string hash = Sha256OfParts({format_, current_->id, agent, part});
+  event.set_event_id(EventId::FromHash(hash).ToString());
+  event.set_content_digest(hash);
   return event;
 }
 
@@ -306,7 +314,7 @@ void SessionRecorder::EnsureAgent(absl::string_view agent, absl::string_view par
   Agent& known = AgentOf(agent);
   if (known.spawned) return;
   known.spawned = true;
-  log::v1::SessionEvent event = NewEvent(agent, "spawned");
+  log::v1::SessionEvent event = NewOnlyEvent(agent, "spawned");
   log::v1::AgentSpawned& spawned = *event.mutable_agent_spawned();
   spawned.set_parent_agent_id(std::string(parent));
   spawned.set_call_id(std::string(call_id));

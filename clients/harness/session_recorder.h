@@ -114,6 +114,8 @@ class SessionRecorder {
   Agent& AgentOf(absl::string_view agent);
   // An event of the current entry with id, time and agent.
   log::v1::SessionEvent NewEvent(absl::string_view agent, absl::string_view part);
+  // An event that its session, or the agent in it, has only once: the same one from every file that tells of it.
+  log::v1::SessionEvent NewOnlyEvent(absl::string_view agent, absl::string_view part);
   void Put(log::v1::SessionEvent event);
   void Emit(const Session& session, log::v1::SessionEvent event, absl::Time at);
   void Flush(Session* session);
