@@ -143,4 +143,14 @@ absl::StatusOr<google::protobuf::Timestamp> ParseSince(absl::string_view ago) {
   return ToProto(absl::Now() - duration);
 }
 
+int32_t PageSize(int64_t limit, int64_t left) {
+  constexpr int64_t kLargestPage = 1000;
+  return static_cast<int32_t>(limit == 0 ? kLargestPage : std::clamp<int64_t>(left, 1, kLargestPage));
+}
+
+void PrintMore(const Globals& globals) {
+  std::fflush(stdout);
+  if (!globals.json) std::fprintf(stderr, "docket: there are more; --limit 0 shows all\n");
+}
+
 }  // namespace docket::cli

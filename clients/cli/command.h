@@ -69,6 +69,11 @@ std::string TimeText(const google::protobuf::Timestamp& time);
 // "2h" ago. INVALID_ARGUMENT: that is no duration.
 absl::StatusOr<google::protobuf::Timestamp> ParseSince(absl::string_view ago);
 
+// The size of the next page, when `left` of `limit` are still wanted; limit 0: all.
+int32_t PageSize(int64_t limit, int64_t left);
+// Says that there is more than `--limit` let through.
+void PrintMore(const Globals& globals);
+
 }  // namespace docket::cli
 
 #endif  // DOCKET_CLIENTS_CLI_COMMAND_H_

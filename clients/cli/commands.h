@@ -11,6 +11,7 @@ namespace docket::cli {
 // `exit_code` must outlive `app`.
 void AddWriteCommand(CLI::App& app, const Globals& globals, int& exit_code);
 void AddPlanCommand(CLI::App& app, const Globals& globals, int& exit_code);
+void AddSessionCommand(CLI::App& app, const Globals& globals, int& exit_code);
 void AddWatchCommand(CLI::App& app, const Globals& globals, int& exit_code);
 void AddImportCommand(CLI::App& app, const Globals& globals, int& exit_code);
 

@@ -213,13 +213,15 @@ int RunImport(const Globals& globals, const ImportOptions& options) {
 void AddImportCommand(CLI::App& app, const Globals& globals, int& exit_code) {
   auto options = std::make_shared<ImportOptions>();
   std::vector<std::string> names;
-  std::string help = "Import recordings of agents. Importing one again adds only what is new.\n\nFormats:\n";
+  std::string help = "Formats:\n";
   for (const harness::FormatInfo& format : harness::Formats()) {
     names.push_back(format.name);
     absl::StrAppend(&help, "  ", format.name, ": ", format.summary, "\n    does not say: ", format.cannot_say, "\n");
   }
   absl::StrAppend(&help, "\nWhat was repaired or skipped is reported on standard error, with the line's number.");
-  CLI::App* command = app.add_subcommand("import", help);
+  CLI::App* command =
+      app.add_subcommand("import", "Import recordings of agents; importing one again adds only what is new");
+  command->footer(help);
   command->add_option("FORMAT", options->format, "The format")->required()->check(CLI::IsMember(names));
   command->add_option("FILE", options->files, "The recordings; - for standard input")->required();
   command->add_option("--session", options->session, "The session of entries that name none");

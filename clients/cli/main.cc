@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   app.parse_complete_callback([&globals, &output] { globals.json = output == "json"; });
   docket::cli::AddWriteCommand(app, globals, exit_code);
   docket::cli::AddPlanCommand(app, globals, exit_code);
+  docket::cli::AddSessionCommand(app, globals, exit_code);
   docket::cli::AddWatchCommand(app, globals, exit_code);
   docket::cli::AddImportCommand(app, globals, exit_code);
   try {

@@ -262,6 +262,23 @@ std::string PlanStateText(todo::v1::PlanState state) {
   }
 }
 
+std::string ActorText(todo::v1::ActorKind kind) {
+  switch (kind) {
+    case todo::v1::ACTOR_KIND_AGENT:
+      return "agent";
+    case todo::v1::ACTOR_KIND_USER:
+      return "user";
+    case todo::v1::ACTOR_KIND_HOOK:
+      return "hook";
+    case todo::v1::ACTOR_KIND_IMPORT:
+      return "import";
+    case todo::v1::ACTOR_KIND_SYSTEM:
+      return "system";
+    default:
+      return "unknown";
+  }
+}
+
 std::string AgeText(absl::Duration age) {
   if (age < absl::Seconds(1)) return "now";
   if (age < absl::Minutes(2)) return absl::StrCat(absl::ToInt64Seconds(age), "s");

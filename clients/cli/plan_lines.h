@@ -62,6 +62,8 @@ std::string CountsText(const todo::v1::TodoCounts& counts);
 std::string RunStateText(const todo::v1::Plan& plan);
 // "active", "never written", "empty", "all completed", "cleared".
 std::string PlanStateText(todo::v1::PlanState state);
+// "agent", "user", ...
+std::string ActorText(todo::v1::ActorKind kind);
 // "4s", "3m", "2h", "5d"; "now" below a second.
 std::string AgeText(absl::Duration age);
 

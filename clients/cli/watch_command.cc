@@ -220,10 +220,9 @@ int RunWatch(const Globals& globals, const WatchOptions& options) {
 
 void AddWatchCommand(CLI::App& app, const Globals& globals, int& exit_code) {
   auto options = std::make_shared<WatchOptions>();
-  CLI::App* command = app.add_subcommand("watch", R"(Watch plans live.
-
-On a terminal: the whole screen; q quits, arrows and page keys scroll. Else: a line a change.
-Goes on by itself when a server was away.)");
+  CLI::App* command = app.add_subcommand("watch", "Watch plans live");
+  command->footer(R"(On a terminal it takes the whole screen: q quits, arrows and page keys scroll. Elsewhere it prints
+a line a change. It goes on by itself when a server was away.)");
   CLI::Option* session = command->add_option("SESSION", options->session, "The session; left out: all of the tenant");
   command->add_option("--label", options->labels, "Only sessions with this label, KEY=VALUE")->excludes(session);
   command->add_flag("--plain", options->plain, "Lines also on a terminal");
