@@ -6,7 +6,9 @@ namespace docket::cli {
 
 void EventBatcher::Add(harness::ParsedEvent parsed) {
   const size_t bytes = parsed.event.ByteSizeLong();
-  if (batch_.events_size() > 0 && (batch_.session_id() != parsed.session_id ||
+  // Other files may have told of it, and only the first events of a request may be known.
+  const bool is_shared = parsed.event.has_agent_spawned();
+  if (batch_.events_size() > 0 && (is_shared || batch_.session_id() != parsed.session_id ||
                                    batch_.events_size() == kMaxBatchEvents || bytes_ + bytes > kMaxBatchBytes)) {
     Flush();
   }

@@ -34,6 +34,16 @@ TEST_F(EventBatcherTest, KeepsSessionsApart) {
   EXPECT_THAT(sent_, ElementsAre(std::pair("a", 2), std::pair("b", 1), std::pair("a", 1)));
 }
 
+TEST_F(EventBatcherTest, BeginsARequestWithWhatOtherFilesMayTell) {
+  batcher_.Add(Event("a"));
+  harness::ParsedEvent spawned = Event("a");
+  spawned.event.mutable_agent_spawned();
+  batcher_.Add(spawned);
+  batcher_.Add(Event("a"));
+  batcher_.Flush();
+  EXPECT_THAT(sent_, ElementsAre(std::pair("a", 1), std::pair("a", 2)));
+}
+
 TEST_F(EventBatcherTest, BoundsARequest) {
   for (int i = 0; i <= kMaxBatchEvents; ++i) batcher_.Add(Event("a"));
   batcher_.Add(Event("a", kMaxBatchBytes));

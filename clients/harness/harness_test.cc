@@ -189,7 +189,11 @@ std::vector<std::string> Broken(const std::vector<ParsedEvent>& events) {
     check(EventId::Parse(event.event_id()).has_value() && state.ids.insert(event.event_id()).second, "event id");
     check(event.ByteSizeLong() <= (2U << 20), "size");
     check(CheckId(v1::ERROR_REASON_INVALID_EVENT, "session", parsed.session_id).ok(), "session id");
-    if (event.has_session_opened()) continue;
+    if (event.has_session_updated()) {
+      const std::string& title = event.session_updated().title();
+      check(!title.empty() && title.size() <= kMaxTitleBytes && IsValidUtf8(title), "title");
+    }
+    if (event.has_session_opened() || event.has_session_updated()) continue;
     if (event.has_agent_spawned()) {
       check(state.agents.count(event.agent_spawned().parent_agent_id()) > 0, "parent is known");
       check(state.agents.insert(agent).second, "spawned once");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/status/status.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "clients/harness/json_lines.h"
@@ -27,6 +28,20 @@ absl::string_view CutText(absl::string_view text, size_t limit) {
   if (text.size() <= limit) return text;
   while (limit > 0 && (static_cast<unsigned char>(text[limit]) & 0xC0U) == 0x80U) --limit;
   return text.substr(0, limit);
+}
+
+// The first line of what was asked.
+std::string TitleOf(const log::v1::Message& message) {
+  for (const log::v1::MessagePart& part : message.parts()) {
+    const absl::string_view text = absl::StripAsciiWhitespace(part.text());
+    if (text.empty()) continue;
+    std::string title(CutText(text.substr(0, text.find_first_of("\r\n")), kMaxTitleBytes));
+    for (char& c : title) {
+      if (absl::ascii_iscntrl(static_cast<unsigned char>(c))) c = ' ';
+    }
+    return title;
+  }
+  return "";
 }
 
 bool ParseStatus(absl::string_view word, todo::v1::TodoStatus* status, bool* alias) {
@@ -143,6 +158,7 @@ struct SessionRecorder::Session {
   size_t held_bytes = 0;
   std::vector<std::pair<std::string, TodoItem>> tasks;
   int64_t last_task = 0;
+  bool titled = false;
 };
 
 SessionRecorder::SessionRecorder(std::string format, ParserOptions options, std::function<void(ParsedEvent)> sink)
@@ -376,7 +392,17 @@ void SessionRecorder::Say(absl::string_view agent, log::v1::Message message) {
     *kept.add_parts() = std::move(part);
   }
   if (cut) NoteRepaired("a message was cut at 1 MiB");
-  if (kept.parts_size() > 0) Put(std::move(event));
+  if (kept.parts_size() == 0) return;
+  std::string title;
+  if (kept.role() == log::v1::MESSAGE_ROLE_USER && agent == kMainAgent && !AgentOf(agent).open_turn.empty()) {
+    title = TitleOf(kept);
+  }
+  Put(std::move(event));
+  if (!title.empty() && !std::exchange(current_->titled, true)) {
+    event = NewEvent("", "titled");
+    event.mutable_session_updated()->set_title(title);
+    Put(std::move(event));
+  }
 }
 
 bool SessionRecorder::Call(absl::string_view agent, absl::string_view call_id, absl::string_view tool,

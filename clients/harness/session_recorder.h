@@ -28,6 +28,7 @@ using Json = nlohmann::json;
 inline constexpr char kMainAgent[] = "main";
 inline constexpr size_t kMaxTextBytes = 1 << 20;
 inline constexpr size_t kMaxStructuredBytes = 256 << 10;
+inline constexpr size_t kMaxTitleBytes = 120;
 // What is held back behind a call without a result, per session.
 inline constexpr size_t kMaxHeldEvents = 4096;
 inline constexpr size_t kMaxHeldBytes = 16 << 20;
@@ -87,6 +88,7 @@ class SessionRecorder {
   // The agent was interrupted: its open turn will have ended so.
   void MarkInterrupted(absl::string_view agent);
 
+  // The first thing that a person says in a turn of `main` becomes the session's title.
   void Say(absl::string_view agent, log::v1::Message message);
   // False: the agent has made a call of that id before, and this one was skipped.
   bool Call(absl::string_view agent, absl::string_view call_id, absl::string_view tool,
