@@ -25,8 +25,11 @@ if [ "$(id -u)" -eq 0 ]; then database_user=(setpriv --reuid=postgres --regid=po
 pid_of() {
   local pid
   pid=$(cat "$state/run/$1.pid" 2> /dev/null) || return 0
-  # Another program may have been given the number since.
-  if [ "$(cat "/proc/$pid/comm" 2> /dev/null)" = "$1" ]; then echo "$pid"; fi
+  # Another program may have been given the number since; a dead one that nobody has waited for runs no more.
+  case "$(cat "/proc/$pid/stat" 2> /dev/null)" in
+    "$pid ($1) Z "* | "$pid ($1) X "*) ;;
+    "$pid ($1) "*) echo "$pid" ;;
+  esac
 }
 
 # stop NAME SIGNAL: ends it and waits until it is gone.

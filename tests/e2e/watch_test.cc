@@ -18,6 +18,7 @@
 #include "tests/testing/deployment.h"
 #include "tests/testing/plan_recorder.h"
 #include "tests/testing/status_matchers.h"
+#include "tests/testing/terminal.h"
 
 namespace docket::testing {
 namespace {
@@ -336,44 +337,14 @@ TEST(WatchCommandTest, PrintsLinesAndJsonAcrossARestart) {
   EXPECT_THAT(missing.output, HasSubstr("SESSION_NOT_FOUND"));
 }
 
-// A terminal to run `docket watch` in, as a person would see it.
-class Terminal {
- public:
-  Terminal(Deployment& deployment, const std::string& arguments, int columns, int rows)
-      : socket_(deployment.folder().File("tmux")) {
-    std::string command;
-    for (const auto& [name, value] : deployment.Env()) absl::StrAppend(&command, name, "='", value, "' ");
-    absl::StrAppend(&command, "'", ProgramPath("docket"), "' ", arguments, "; echo ended with $?; sleep 100");
-    Tmux({"-f", "/dev/null", "new-session", "-d", "-x", absl::StrCat(columns), "-y", absl::StrCat(rows), command});
-  }
-  ~Terminal() { Tmux({"kill-server"}); }
-
-  std::string text() { return Tmux({"capture-pane", "-p"}); }
-  void Press(const std::string& key) { Tmux({"send-keys", key}); }
-  void Resize(int columns, int rows) { Tmux({"resize-window", "-x", absl::StrCat(columns), "-y", absl::StrCat(rows)}); }
-  bool WaitForText(const std::string& wanted) {
-    return WaitUntil([&] { return absl::StrContains(text(), wanted); });
-  }
-
- private:
-  std::string Tmux(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"/usr/bin/tmux", "-u", "-S", socket_});
-    // Not within one that this test may run in, and with no locale to help.
-    const auto run =
-        RunProgram({.command = arguments, .env = {{"TMUX", ""}, {"LC_ALL", "C"}, {"TERM", "xterm"}}}, absl::Minutes(1));
-    return run.ok() ? run->output : run.status().ToString();
-  }
-
-  const std::string socket_;
-};
-
 TEST(WatchCommandTest, DrawsOnATerminal) {
   Deployment deployment({});
   ASSERT_THAT(Append(deployment.log(), Opening("s")), IsOk());
   ASSERT_THAT(Append(deployment.log(), Spawning("s", "helper")), IsOk());
   ASSERT_THAT(Write(deployment.todo(), Writing("s", "1", {">:日本語 text", "\tesc \n[31m", "x:seen"})), IsOk());
   ASSERT_THAT(Write(deployment.todo(), Writing("s", "2", {"help"}, "helper")), IsOk());
-  Terminal terminal(deployment, absl::StrCat("--tenant ", kTenant, " watch"), 80, 24);
+  Terminal terminal(absl::StrCat("'", ProgramPath("docket"), "' --tenant ", kTenant, " watch"), deployment.Env(), 80,
+                    24);
   EXPECT_TRUE(terminal.WaitForText("◉ 日本語 text")) << terminal.text();
   EXPECT_THAT(terminal.text(), HasSubstr("└ helper"));
   EXPECT_THAT(terminal.text(), HasSubstr("1/3 done"));

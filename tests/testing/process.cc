@@ -15,6 +15,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "gtest/gtest.h"
@@ -112,6 +113,13 @@ absl::StatusOr<int> Process::Wait(absl::Duration timeout) {
     absl::SleepFor(absl::Milliseconds(2));  // polls the kernel; there is nothing to be woken by
   }
   return *exit_code_;
+}
+
+bool HasEnded(pid_t pid) {
+  const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
+  const size_t name_end = stat.rfind(')');
+  return name_end == std::string::npos || absl::StartsWith(stat.substr(name_end), ") Z") ||
+         absl::StartsWith(stat.substr(name_end), ") X");
 }
 
 absl::StatusOr<RunResult> RunProgram(const Process::Options& options, absl::Duration timeout) {

@@ -46,6 +46,9 @@ class Process {
   std::optional<int> exit_code_;
 };
 
+// Whether a process, of this program or not, has ended, reaped or not.
+bool HasEnded(pid_t pid);
+
 // Runs a program to its end. DEADLINE_EXCEEDED after `timeout`, after which it is gone.
 struct RunResult {
   int exit_code = 0;

@@ -51,14 +51,6 @@ std::vector<pid_t> ChildrenOf(pid_t pid) {
   return children;
 }
 
-// Whether the process has ended, reaped or not.
-bool HasEnded(pid_t pid) {
-  const std::string stat = ReadFile(absl::StrCat("/proc/", pid, "/stat"));
-  const size_t name_end = stat.rfind(')');
-  return name_end == std::string::npos || absl::StartsWith(stat.substr(name_end), ") Z") ||
-         absl::StartsWith(stat.substr(name_end), ") X");
-}
-
 // Whether the server with this pid has written that it takes connections.
 bool IsReady(const std::string& data, pid_t pid) {
   std::istringstream text(ReadFile(data + "/postmaster.pid"));
