@@ -1,10 +1,10 @@
 #include "services/log/core/append_lane.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "absl/time/clock.h"
 #include "services/common/backoff.h"
 #include "services/common/errors.h"
@@ -39,9 +39,11 @@ struct AppendLane::Round {
     bool stored = false;  // it exists in the log
   };
 
-  bool look_up = false;   // ids must be looked up before anything is appended
-  bool in_doubt = false;  // an earlier attempt may have been stored
-  bool failed = false;    // the store did not answer
+  bool look_up = false;      // ids must be looked up before anything is appended
+  bool in_doubt = false;     // an earlier attempt may have been stored
+  bool failed = false;       // the store did not answer
+  bool caught_up = false;    // the tail was read up to the log's end since this attempt began
+  bool judge_again = false;  // ... and there was something new
   absl::flat_hash_map<Key, Session> sessions;
   AppendBatch batch;
   std::vector<size_t> owners;  // the request that each event of the batch is from
@@ -136,16 +138,21 @@ void AppendLane::Answer(Pending& pending, absl::StatusOr<v1::AppendResponse> ans
   pending.done(std::move(answer));
 }
 
+void AppendLane::AnswerRefused(std::vector<Pending>& batch) {
+  for (Pending& pending : batch) {
+    if (!pending.refusal.ok()) Answer(pending, pending.refusal);
+  }
+}
+
 void AppendLane::Process(std::vector<Pending> batch) {
   Round round;
   Backoff backoff({.first = absl::Milliseconds(5), .longest = absl::Milliseconds(500)});
   const absl::Time give_up_at = absl::Now() + options_.give_up_after;
   for (;;) {
-    round.failed = false;
-    round.Begin();
+    round.failed = round.caught_up = false;
     const absl::Status judged = JudgeAll(batch, round);
     if (judged.ok()) {
-      if (round.batch.events.empty()) return;  // everything was answered
+      if (round.batch.events.empty()) return AnswerRefused(batch);
       round.batch.shard = shard_;
       round.batch.epoch = tail_.epoch();
       round.batch.tail = tail_.position();
@@ -169,6 +176,7 @@ void AppendLane::Process(std::vector<Pending> batch) {
 // An error means that the store did not answer.
 absl::Status AppendLane::JudgeAll(std::vector<Pending>& batch, Round& round) {
   DOCKET_RETURN_IF_ERROR(tail_.Start());
+  round.Begin();
   for (size_t i = 0; i < batch.size(); ++i) {
     if (batch[i].answered) continue;
     if (batch[i].order != nullptr && batch[i].order->broken) {
@@ -177,12 +185,14 @@ absl::Status AppendLane::JudgeAll(std::vector<Pending>& batch, Round& round) {
     }
     const size_t before = round.batch.events.size();
     DOCKET_RETURN_IF_ERROR(JudgeOne(batch[i], round));
+    if (std::exchange(round.judge_again, false)) return JudgeAll(batch, round);  // once: it is caught up now
     round.owners.insert(round.owners.end(), round.batch.events.size() - before, i);
   }
   return absl::OkStatus();
 }
 
 absl::Status AppendLane::JudgeOne(Pending& pending, Round& round) {
+  pending.refusal = absl::OkStatus();
   const v1::AppendRequest& request = *pending.request;
   const Round::Key key(request.tenant_id(), request.session_id());
   auto found = round.sessions.find(key);
@@ -203,7 +213,14 @@ absl::Status AppendLane::JudgeOne(Pending& pending, Round& round) {
     judged = Judge(request, pending.first_new, absl::Now(), session.state);
   }
   if (!judged.ok()) {
-    Answer(pending, judged);
+    // Another replica may have appended what makes it right. Only the log's end can refuse.
+    if (!std::exchange(round.caught_up, true)) {
+      const Position before = tail_.position();
+      DOCKET_RETURN_IF_ERROR(tail_.CatchUp());
+      round.judge_again = tail_.position() != before;
+    }
+    // Told once what it was judged on is stored: the requests before it in the batch may yet fail.
+    if (!round.judge_again) pending.refusal = judged;
     return absl::OkStatus();
   }
   int64_t seq = session.state.head().value - (request.events_size() - pending.first_new);
@@ -282,8 +299,8 @@ bool AppendLane::Conclude(std::vector<Pending>& batch, Round& round, AppendOutco
     case Kind::kBadData:
       break;
   }
-  absl::flat_hash_set<size_t> owners(round.owners.begin(), round.owners.end());
-  if (owners.size() > 1) {
+  const auto open = std::count_if(batch.begin(), batch.end(), [](const Pending& pending) { return !pending.answered; });
+  if (open > 1) {
     // Singly, so that a bad request fails alone, and one that repeats another of this batch finds it stored.
     for (Pending& pending : batch) {
       if (pending.answered) continue;
@@ -336,6 +353,7 @@ void AppendLane::Stored(std::vector<Pending>& batch, Round& round, const AppendO
     response.add_positions(stored[i].position.value);
     *response.mutable_recorded_at() = ToProto(stored[i].recorded_at);
   }
+  AnswerRefused(batch);
   for (size_t i = 0; i < batch.size(); ++i) {
     Answer(batch[i], std::move(responses[i]));
   }

@@ -74,6 +74,8 @@ class AppendLane {
     // Events of the request that were stored by it or before it, once that was looked up.
     std::vector<StoredEvent> known;
     int first_new = 0;
+    // Why it is not to be appended, as last judged; OK: it is.
+    absl::Status refusal;
     bool answered = false;
   };
   struct Round;
@@ -82,6 +84,7 @@ class AppendLane {
 
   void Run();
   std::vector<Pending> TakeBatch() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void AnswerRefused(std::vector<Pending>& batch);
   void Process(std::vector<Pending> batch);
   absl::Status JudgeAll(std::vector<Pending>& batch, Round& round);
   absl::Status JudgeOne(Pending& pending, Round& round);

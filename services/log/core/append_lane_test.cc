@@ -203,6 +203,50 @@ TEST_F(AppendLaneTest, RefusesWhenTheQueueIsFull) {
   EXPECT_EQ(ReasonOf(status), docket::v1::ERROR_REASON_QUEUE_FULL);
 }
 
+// A replica that did not see the newest events itself must not judge by what it knew before them.
+TEST_F(AppendLaneTest, RefusesByTheLogsEndAlone) {
+  FeedSet other_feeds(store_, {});
+  ShardSet other(store_, other_feeds, 1, {});
+  const auto after = [](int64_t seq) {
+    auto request = Request("a", {Said("more")});
+    request.add_preconditions()->mutable_head_seq()->set_seq(seq);
+    return request;
+  };
+  ASSERT_TRUE(Append(Request("a", {Opened(), Said("1")})).ok());
+  ASSERT_TRUE(Append(Request("b", {Opened(), Said("1")})).ok());
+  ASSERT_TRUE(Send(other, Request("a", {Said("2"), Said("3")})).get().ok());
+  const Result right = Append(after(4));
+  EXPECT_TRUE(right.ok()) << right.status();
+  ASSERT_TRUE(Send(other, Request("a", {Said("5"), Said("6")})).get().ok());
+  const Result wrong = Append(after(6));
+  EXPECT_EQ(ReasonOf(wrong.status()), docket::v1::ERROR_REASON_REVISION_CONFLICT);
+  EXPECT_EQ(MetadataOf(wrong.status())["actual"], "7");
+  // Beside others of a batch, which are judged again with it and appended once.
+  ASSERT_TRUE(Send(other, Request("a", {Said("8")})).get().ok());
+  std::vector<std::future<Result>> batch;
+  for (int i = 0; i < 20; ++i) batch.push_back(Send(shards_, i == 10 ? after(8) : Request("b", {Said("b")})));
+  for (auto& result : batch) EXPECT_TRUE(result.get().ok());
+  EXPECT_EQ(store_.events().size(), 2u + 2 + 2 + 1 + 2 + 1 + 20);
+}
+
+TEST_F(AppendLaneTest, RefusesByWhatIsStoredAlone) {
+  ASSERT_TRUE(Append(Request("a", {Opened()})).ok());
+  FeedSet feeds(store_, {});
+  ShardSet shards(store_, feeds, 1, {.give_up_after = absl::Milliseconds(200)});
+  for (int i = 0; i < 1000; ++i) store_.FailNext({Kind::kUnavailable, false});
+  // While the first waits for the store, the others become one batch: two that want to be the next event.
+  auto first = Send(shards, Request("b", {Opened()}));
+  std::vector<std::future<Result>> rivals;
+  for (int i = 0; i < 2; ++i) {
+    auto request = Request("a", {Said(absl::StrCat(i))});
+    request.add_preconditions()->mutable_head_seq()->set_seq(1);
+    rivals.push_back(Send(shards, request));
+  }
+  for (auto& rival : rivals) {
+    EXPECT_EQ(ReasonOf(rival.get().status()), docket::v1::ERROR_REASON_STORE_UNAVAILABLE);
+  }
+}
+
 TEST_F(AppendLaneTest, TwoReplicasShareAShard) {
   FeedSet other_feeds(store_, {});
   ShardSet other(store_, other_feeds, 1, {});
