@@ -151,16 +151,18 @@ TEST(KillsTest, EveryAcknowledgedWriteIsThereOnceAndInOrder) {
   }
   EXPECT_EQ(stored, size_t{kWrites});
   // The watcher that was running, and whoever asks.
-  for (const auto& [key, list] : final_lists) {
+  for (const auto& final : final_lists) {
+    const client::WatchedKey& key = final.first;
+    const std::vector<std::string>& items = final.second.second;
     EXPECT_TRUE(shown.WaitFor([&](const PlanRecorder::State& state) {
       const auto plan = state.plans.find(key);
-      return plan != state.plans.end() && plan->second.version() == list.first;
+      return plan != state.plans.end() && plan->second.version() == final.second.first;
     })) << key.session_id
         << " " << key.agent_id;
-    EXPECT_EQ(ItemsOf(shown.state().plans[key].items()), list.second);
+    EXPECT_EQ(ItemsOf(shown.state().plans[key].items()), items);
     const auto plan = Get(deployment.todo(), key.session_id, key.agent_id);
     ASSERT_THAT(plan, IsOk());
-    EXPECT_EQ(ItemsOf(plan->plan().items()), list.second);
+    EXPECT_EQ(ItemsOf(plan->plan().items()), items);
   }
   EXPECT_THAT(shown.state().went_back, IsEmpty());
 }
