@@ -12,8 +12,9 @@
 
 namespace docket {
 
-// Requests are at most 4 MiB; what frames them gets a little more.
-inline constexpr int kMaxReceiveBytes = 4 * 1024 * 1024 + 64 * 1024;
+// Requests are at most 4 MiB. Up to twice that is read, to be refused with a reason; more is refused by gRPC without
+// one.
+inline constexpr int kMaxReceiveBytes = 8 * 1024 * 1024;
 
 struct ServerOptions {
   // "127.0.0.1:7100", "localhost:7100" or "[::1]:7100"; port 0 takes a free one.
