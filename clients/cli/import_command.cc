@@ -172,9 +172,9 @@ class FileImport {
       }
     }
     std::fflush(stdout);
-    std::fprintf(stderr, "%s: %lld lines, %lld events%s, %lld list writes, %lld refused calls\n", SafeText(path_).c_str(),
-                 static_cast<long long>(report.lines), static_cast<long long>(report.events), stored.c_str(),
-                 static_cast<long long>(report.writes), static_cast<long long>(report.rejected));
+    std::fprintf(stderr, "%s: %lld lines, %lld events%s, %lld list writes, %lld refused calls\n",
+                 SafeText(path_).c_str(), static_cast<long long>(report.lines), static_cast<long long>(report.events),
+                 stored.c_str(), static_cast<long long>(report.writes), static_cast<long long>(report.rejected));
     PrintNotes("repaired", report.repaired_count, report.repaired);
     PrintNotes("skipped", report.skipped_count, report.skipped);
   }
